@@ -9,6 +9,8 @@
 # with the files in this order (base/embedded_file.h); declare it where it is used. The assembler copies them into
 # the read-only data of the library. It reads them, not the compiler, which does not see them as dependencies.
 function(nadi_embed_files room name)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH floor)
+  cmake_path(GET floor FILENAME floor)
   set(symbols "")
   set(declarations "")
   set(entries "")
@@ -50,7 +52,7 @@ __asm__(R"(
 extern "C" {
 @declarations@}
 
-namespace nadi {
+namespace nadi::inline @floor@ {
 
 std::span<const EmbeddedFile> @name@_files();
 
@@ -60,7 +62,7 @@ std::span<const EmbeddedFile> @name@_files() {
   return kFiles;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline @floor@
 ]==])
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARGN}")
   target_sources(nadi_${room} PRIVATE ${source})

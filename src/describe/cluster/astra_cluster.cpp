@@ -18,7 +18,7 @@
 #include "nadi/base/text_error.h"
 #include "nadi/cluster/cluster_values.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -341,4 +341,4 @@ Cluster read_astra_cluster(const std::string& what) {
   return cluster;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -21,9 +21,9 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 bool is_astra_cluster(const std::string& what);
 Cluster read_astra_cluster(const std::string& what);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

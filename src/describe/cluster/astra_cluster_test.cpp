@@ -7,7 +7,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::string_view kSystem = R"({"scheduling-policy": "LIFO", "endpoint-delay": 10,
@@ -98,4 +98,4 @@ TEST_F(AstraCluster, MistakesHaveAPlace) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/cluster/device_reader.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int32_t kMostNodes = 1'000'000;
@@ -103,4 +103,4 @@ Cluster cluster_of(const DeviceSpec& device) {
   return cluster;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const DeviceSpec> catalogue_devices();
 // nullptr when there is none of that name. Upper and lower case are equal.
@@ -35,4 +35,4 @@ std::string why_no_cluster(std::string_view name);
 // One node with one device of this kind.
 Cluster cluster_of(const DeviceSpec& device);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

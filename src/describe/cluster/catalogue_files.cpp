@@ -2,7 +2,7 @@
 
 #include "nadi/cluster/cluster_file.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const EmbeddedFile> catalogue_share_files();
 
@@ -14,4 +14,4 @@ std::string_view cluster_schema() {
   return embedded_text(catalogue_share_files(), "cluster.schema");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

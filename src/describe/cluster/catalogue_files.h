@@ -6,9 +6,9 @@
 
 #include "nadi/base/embedded_file.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const EmbeddedFile> catalogue_cluster_files();  // in the order of their names
 std::string_view catalogue_devices_text();
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 bool has_source(const std::vector<FigureSource>& sources, std::string_view figure) {
@@ -69,4 +69,4 @@ TEST(Catalogue, ANodeComesInAnyNumber) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::string_view to_string(FabricTopology topology) {
   static constexpr std::array<std::string_view, 4> kNames = {"switch", "mesh", "ring", "bus"};
@@ -56,4 +56,4 @@ Cluster Cluster::for_ranks(std::int32_t ranks) const {
   return shared;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

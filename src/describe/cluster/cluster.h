@@ -25,7 +25,7 @@
 #include "nadi/cluster/device.h"
 #include "nadi/cluster/measured_collectives.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class DeviceId : std::int32_t {};
 constexpr std::int32_t to_number(DeviceId id) {
@@ -120,4 +120,4 @@ struct Cluster {
   Cluster for_ranks(std::int32_t ranks) const;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

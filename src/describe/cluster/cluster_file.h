@@ -25,9 +25,11 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class JsonValue;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline describe {
 
 // `what` is a file or a name of the catalogue (catalogue.h); or files of ASTRA-sim (astra_cluster.h): a
 // folder, or "system.json,network.yml[,memory.json]". Error (usage) with the nearest name for an unknown one.
@@ -46,4 +48,4 @@ std::string cluster_text(const Cluster& cluster);
 // The JSON schema of the format, as a text.
 std::string_view cluster_schema();
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -12,7 +12,7 @@
 #include "nadi/cluster/cluster_keys.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::string_view kSmallCluster = R"({
@@ -223,4 +223,4 @@ TEST(ClusterSchema, HasTheKeysOfTheReader) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

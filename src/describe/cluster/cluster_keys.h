@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 inline constexpr std::array<std::string_view, 8> kClusterKeys = {"$schema", "name",   "summary",   "devices",
                                                                  "nodes",   "levels", "attention", "sources"};
@@ -22,4 +22,4 @@ inline constexpr std::array<std::string_view, 12> kFabricKeys = {
     "compute_share", "busy_slowdown", "protocols",        "measured"};
 inline constexpr std::array<std::string_view, 3> kLevelKeys = {"name", "members", "fabric"};
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -14,7 +14,7 @@
 #include "nadi/cluster/measured_json.h"
 #include "nadi/cluster/nccl_transport.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ Cluster load_cluster(const std::string& what) {
   throw usage_error(format("unknown cluster '{}'", what), did_you_mean(what, cluster_names()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

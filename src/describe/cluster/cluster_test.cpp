@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 Cluster two_kinds() {
@@ -34,4 +34,4 @@ TEST(Cluster, FindsNodesOfManyDevices) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

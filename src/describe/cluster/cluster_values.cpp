@@ -11,7 +11,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/base/parse_rate.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Nobody means more, and sums of such figures stay far from the limits of double and of 63 bits.
@@ -124,4 +124,4 @@ std::string power_text(double watts) {
   return format("{} W", watts);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 ByteRate byte_rate_of(const JsonValue& value);    // "200 Gbit/s", "25 GB/s"
 FlopRate flop_rate_of(const JsonValue& value);    // "312 TFLOP/s"
@@ -23,4 +23,4 @@ std::string duration_text(Nanoseconds time);
 std::string price_text(double dollars_per_hour);
 std::string power_text(double watts);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 #include "nadi/cluster/device_reader.h"
 #include "nadi/cluster/measured_json.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 Json fabric_json(const Fabric& fabric) {
@@ -103,4 +103,4 @@ std::string cluster_text(const Cluster& cluster) {
   return dump_json(json);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class DeviceType : std::uint8_t { kGpu, kCpu };
 
@@ -47,4 +47,4 @@ struct DeviceSpec {
   FlopRate peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

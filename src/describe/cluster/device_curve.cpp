@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const CurveConstant> curve_constants() {
   using Curve = DeviceCurve;
@@ -24,4 +24,4 @@ std::span<const CurveConstant> curve_constants() {
   return kConstants;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct DeviceCurve {
   // Matrix products: of the peak, which large ones reach; how many more elements of k a tile of the result
@@ -46,4 +46,4 @@ struct CurveConstant {
 };
 std::span<const CurveConstant> curve_constants();
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/cluster/cluster_values.h"
 #include "nadi/cluster/measured_json.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kMostUnits = 1'000'000;
@@ -128,4 +128,4 @@ std::vector<DeviceSpec> read_devices(const JsonValue& object, const DeviceLookup
   return devices;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

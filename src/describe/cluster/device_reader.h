@@ -8,7 +8,7 @@
 #include "nadi/base/json.h"
 #include "nadi/cluster/device.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // What "base" names; nullptr for nothing.
 using DeviceLookup = std::function<const DeviceSpec*(std::string_view)>;
@@ -24,4 +24,4 @@ std::vector<FigureSource> read_sources(const JsonValue& object);
 Json device_json(const DeviceSpec& device);
 Json sources_json(const std::vector<FigureSource>& sources);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

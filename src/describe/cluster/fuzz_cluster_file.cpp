@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/cluster/cluster_file.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 void read_any(std::string bytes) {
@@ -25,7 +25,7 @@ void read_any(std::string bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_any({reinterpret_cast<const char*>(data), size});

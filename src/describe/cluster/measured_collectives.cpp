@@ -6,7 +6,7 @@
 
 #include "nadi/base/rates.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Of `rows`, ascending by size: between two of them a power of the size, beyond the last in proportion, below
@@ -59,4 +59,4 @@ Nanoseconds MeasuredCollectives::wait_after(Nanoseconds time) const {
   return below.wait;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

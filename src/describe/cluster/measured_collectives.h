@@ -13,7 +13,7 @@
 #include "nadi/base/units.h"
 #include "nadi/graph/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct MeasuredCollective {
   CollectiveType type{};
@@ -55,4 +55,4 @@ struct MeasuredCollectives {
   Nanoseconds wait_after(Nanoseconds time) const;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::array<std::string_view, 13> kOpColumns = {
@@ -159,4 +159,4 @@ MeasuredCollectives read_measured_collectives(const JsonValue& value) {
   return measured;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

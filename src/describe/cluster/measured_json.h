@@ -9,7 +9,7 @@
 #include "nadi/cluster/measured_collectives.h"
 #include "nadi/cluster/measured_ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 Json measured_ops_json(const MeasuredOps& measured);
 Json measured_collectives_json(const MeasuredCollectives& measured);
@@ -18,4 +18,4 @@ Json measured_collectives_json(const MeasuredCollectives& measured);
 MeasuredOps read_measured_ops(const JsonValue& value);
 MeasuredCollectives read_measured_collectives(const JsonValue& value);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 MeasuredOps one_product() {
@@ -115,4 +115,4 @@ TEST(Cluster, AMachineIsDividedAmongItsRanks) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 MeasuredOp op_to_measure(const Graph& graph, const Op& op, const CostContext& context) {
   const OpView view{graph, op};
@@ -33,4 +33,4 @@ MeasuredOp op_to_measure(const Graph& graph, const Op& op, const CostContext& co
   return row;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -21,7 +21,7 @@
 #include "nadi/graph/op.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct MeasuredOp {
   OpKind kind = OpKind::kFill;
@@ -61,4 +61,4 @@ struct MeasuredOps {
 // An op of a graph as a row without its time.
 MeasuredOp op_to_measure(const Graph& graph, const Op& op, const CostContext& context = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -1,6 +1,6 @@
 #include "nadi/cluster/nccl_transport.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 struct NcclTransport {
@@ -37,4 +37,4 @@ void use_nccl(Fabric& fabric) {
   fabric.protocols = std::move(transport.protocols);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

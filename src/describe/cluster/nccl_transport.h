@@ -16,10 +16,10 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Sets protocols and local_bandwidth; a latency of 0 becomes that of NCCL's model. `kind` decides: "nvlink"
 // and "nvswitch", "pcie" and "memory"; anything else is a network between nodes.
 void use_nccl(Fabric& fabric);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/base/parse_rate.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::array<std::string_view, 3> kLinkFigures = {"bandwidth", "latency", "efficiency"};
@@ -185,4 +185,4 @@ void apply_what_if(Cluster& cluster, std::string_view text) {
   throw bad_change(change, format("unknown thing '{}'", change.kind), did_you_mean(change.kind, kThings));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

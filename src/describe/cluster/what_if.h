@@ -14,10 +14,10 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Error (usage) with the nearest name for a thing or a figure that is not there. Measured collectives of a
 // changed fabric, and measured ops of a changed device, no longer hold and are forgotten.
 void apply_what_if(Cluster& cluster, std::string_view change);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/cluster/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 Cluster changed(std::string_view change) {
@@ -50,4 +50,4 @@ TEST(WhatIf, RefusesWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::int64_t ValueArena::take(std::int64_t size) {
   auto best = gaps_.end();
@@ -50,4 +50,4 @@ std::int64_t ValueArena::grow(std::int64_t size) {
   return offset;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class ValueArena {
  public:
@@ -33,4 +33,4 @@ class ValueArena {
   std::int64_t size_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

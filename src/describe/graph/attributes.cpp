@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 template <typename T>
@@ -89,4 +89,4 @@ Attributes Attributes::completed(const std::vector<AttributeSpec>& specs, std::s
   return full;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 using Integers = std::vector<std::int64_t>;
 using AttributeValue = std::variant<bool, std::int64_t, double, std::string, Integers>;
@@ -61,4 +61,4 @@ class Attributes {
   std::vector<Entry> entries_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

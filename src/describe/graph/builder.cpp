@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Whether the number of inputs fits the definition, and those that must be there are.
@@ -188,4 +188,4 @@ void GraphBuilder::move_behind(std::uint32_t first, const std::function<bool(con
     }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -22,7 +22,7 @@
 
 #include "nadi/graph/graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // A request for an op. `into` names the tensors to write instead of making new values, one per output and
 // kNoTensor for "a new one"; it may be shorter than the outputs, or empty.
@@ -110,4 +110,4 @@ class GraphBuilder {
   std::unordered_map<std::string, LayerId> layer_ids_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST(GraphBuilder, MovesOpsBehindOthersThatDoNotReadThem) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class CollectiveType : std::uint8_t {
   kAllReduce = 0,
@@ -18,4 +18,4 @@ enum class CollectiveType : std::uint8_t {
   kBarrier = 9,
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::int64_t size_of(DType dtype) {
   switch (dtype) {
@@ -49,4 +49,4 @@ bool is_fp8(DType dtype) {
   return dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

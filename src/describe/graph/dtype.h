@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class DType : std::uint8_t {
   kF32,
@@ -21,4 +21,4 @@ std::string_view to_string(DType dtype);  // "f32", "bf16", "f16", "f8e4m3", "f8
 bool is_floating(DType dtype);
 bool is_fp8(DType dtype);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // At the position of their FileDType.
@@ -79,4 +79,4 @@ FileDType file_dtype(DType dtype) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

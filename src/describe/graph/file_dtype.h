@@ -9,7 +9,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // In the order in which the safetensors library sorts them, least aligned first. That library has no kC128.
 enum class FileDType : std::uint8_t {
@@ -42,4 +42,4 @@ std::span<const std::string_view> file_dtype_names();
 // Every type of a graph can stand in a file.
 FileDType file_dtype(DType dtype);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/gather_again.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::string_view to_string(Recompute::Granularity granularity) {
   switch (granularity) {
@@ -402,4 +402,4 @@ Backward add_backward(GraphBuilder& builder, const BackwardOptions& options) {
   return BackwardPass(builder, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

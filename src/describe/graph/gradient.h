@@ -20,7 +20,7 @@
 
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class GraphBuilder;
 
@@ -64,4 +64,4 @@ struct Backward {
 
 Backward add_backward(GraphBuilder& builder, const BackwardOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class BackwardPass;
 
@@ -56,4 +56,4 @@ class GradientRule {
   OpId id_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -14,7 +14,7 @@
 #include "nadi/graph/ops.h"
 #include "nadi/graph/optimizer.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -178,4 +178,4 @@ TEST(Optimizer, SgdSaiKeepsMomentumAndOneNumberPerParameter) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::string_view to_string(Role role) {
   switch (role) {
@@ -62,4 +62,4 @@ std::int64_t Graph::parameter_count() const {
   return count;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/graph/op.h"
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class Graph {
  public:
@@ -44,4 +44,4 @@ class Graph {
   std::unordered_map<std::string, TensorId> tensor_by_name_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -1,6 +1,6 @@
 #include "nadi/graph/graph_batch.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 GraphBatch::GraphBatch(const Graph& graph, std::int64_t built_with) : built_with_(built_with) {
   // 0: does not depend on the batch.
@@ -55,4 +55,4 @@ void GraphBatch::set(Graph& graph, std::int64_t sequences) const {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -19,7 +19,7 @@
 
 #include "nadi/graph/graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class GraphBatch {
  public:
@@ -66,4 +66,4 @@ class GraphBatch {
   std::vector<Written> first_sums_;  // the first writes of variables that are added to
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::vector<KeptValue> kept_for_backward(const Graph& graph) {
   std::vector<std::size_t> root(graph.tensors().size());
@@ -29,4 +29,4 @@ std::vector<KeptValue> kept_for_backward(const Graph& graph) {
   return kept;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

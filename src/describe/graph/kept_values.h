@@ -13,7 +13,7 @@
 #include "nadi/base/units.h"
 #include "nadi/graph/graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct KeptValue {
   TensorId tensor = kNoTensor;
@@ -23,4 +23,4 @@ struct KeptValue {
 
 std::vector<KeptValue> kept_for_backward(const Graph& graph);  // in the order in which they are made
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

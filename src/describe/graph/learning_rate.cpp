@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::array kDecays{
@@ -100,4 +100,4 @@ double weight_decay_at(const WeightDecaySchedule& schedule, double done) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

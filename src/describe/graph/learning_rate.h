@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class Decay : std::uint8_t { kLinear, kCosine, kConstant, kInverseSquareRoot, kWarmupStableDecay };
 struct DecayEntry {
@@ -63,4 +63,4 @@ struct WeightDecaySchedule {
 };
 double weight_decay_at(const WeightDecaySchedule& schedule, double done);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Of step `step`, counted from 1.
@@ -134,4 +134,4 @@ TEST(WeightDecay, MayGrow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/graph/arena.h"
 #include "nadi/graph/value_lifetimes.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 Bytes aligned_size(Bytes size, std::int64_t alignment) {
   return Bytes{std::max<std::int64_t>(rounded_up(size.count(), alignment), alignment)};
@@ -51,4 +51,4 @@ MemoryPlan plan_memory(const Graph& graph, const PlacementRules& rules) {
   return plan;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/base/units.h"
 #include "nadi/graph/graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct MemoryPlan {
   static constexpr std::int64_t kOutsideArena = -1;
@@ -68,4 +68,4 @@ struct PlacementRules {
 };
 MemoryPlan plan_memory(const Graph& graph, const PlacementRules& rules = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
@@ -194,4 +194,4 @@ TEST(MemoryPlan, RandomGraphsNeverOverlapAndStayNearThePeak) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/graph/attributes.h"
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // The list of ops; each has one file in graph/ops/ with its definition (families share one).
 enum class OpKind : std::uint8_t {
@@ -110,4 +110,4 @@ struct Op {
   bool core_attention = false;  // what selective recomputation does again
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

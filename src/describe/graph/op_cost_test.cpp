@@ -7,7 +7,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 OpCost last_cost(const GraphBuilder& b, const CostContext& context = {}) {
@@ -172,4 +172,4 @@ TEST(Rotary, StretchesLongWavelengthsAsLlama31Does) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

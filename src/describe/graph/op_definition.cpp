@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 void OpView::refuse(const std::string& why) const {
   std::string inputs;
@@ -63,4 +63,4 @@ OpCost cost_of(const Graph& graph, const Op& op, const CostContext& context) {
   return cost;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

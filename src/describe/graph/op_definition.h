@@ -14,7 +14,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/graph/op.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class GradientRule;
 
@@ -120,4 +120,4 @@ bool meets_others(const Op& op);
 
 OpCost cost_of(const Graph& graph, const Op& op, const CostContext& context = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/graph/ops/sgd.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr double kFirstLossScale = 65536;
@@ -177,4 +177,4 @@ void add_optimizer(GraphBuilder& builder, const Backward& backward, const Optimi
   add_optimizer(builder, input, options, loss_scale);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/graph/learning_rate.h"
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class OptimizerKind : std::uint8_t { kAdamW, kAdam, kSgd, kSgdSai };
 std::string_view to_string(OptimizerKind kind);  // "adamw", "adam", "sgd", "sgd-sai"
@@ -74,4 +74,4 @@ void add_optimizer(GraphBuilder& builder, const Backward& backward, const Optimi
 // The variables of a dynamic loss scale that starts at 2^16.
 LossScale make_loss_scale(GraphBuilder& builder);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

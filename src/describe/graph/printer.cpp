@@ -3,7 +3,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::string type_of(const Tensor& tensor) {
@@ -51,4 +51,4 @@ std::string print_graph(const Graph& graph) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class Graph;
 struct Op;
@@ -16,4 +16,4 @@ struct Op;
 std::string print_graph(const Graph& graph);
 std::string print_op(const Graph& graph, const Op& op);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

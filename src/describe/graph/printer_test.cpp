@@ -5,7 +5,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 TEST(Printer, OneLinePerOp) {
@@ -29,4 +29,4 @@ TEST(Printer, OneLinePerOp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

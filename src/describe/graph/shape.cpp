@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 Shape::Shape(std::initializer_list<std::int64_t> extents)
     : Shape(std::span<const std::int64_t>(extents.begin(), extents.size())) {}
@@ -61,4 +61,4 @@ std::string Shape::to_string() const {
   return text + "]";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class Shape {
  public:
@@ -38,4 +38,4 @@ class Shape {
   int rank_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

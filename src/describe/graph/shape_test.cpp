@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 TEST(Shape, CountsElements) {
@@ -31,4 +31,4 @@ TEST(Shape, TooManyElementsAreAnError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Where along the axis before this split the elements of the local axis are.
@@ -66,4 +66,4 @@ std::vector<std::int64_t> whole_indices(const Shape& local, std::span<const Shar
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -14,7 +14,7 @@
 
 #include "nadi/graph/shape.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct Shard {
   std::string group;       // as the graph's communication names it: "tp"
@@ -39,4 +39,4 @@ using PlaceInGroup = std::function<std::int64_t(const std::string& group)>;
 std::vector<std::int64_t> whole_indices(const Shape& local, std::span<const Shard> shards,
                                         const PlaceInGroup& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

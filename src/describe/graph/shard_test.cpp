@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(Shard, OfDifferentAxesMultiply) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

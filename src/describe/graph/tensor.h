@@ -14,7 +14,7 @@
 #include "nadi/graph/shape.h"
 #include "nadi/graph/shard.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class TensorId : std::uint32_t {};
 enum class OpId : std::uint32_t {};
@@ -90,4 +90,4 @@ struct Tensor {
   Bytes size() const { return Bytes{checked_multiply(shape.elements(), size_of(dtype), "bytes")}; }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -11,7 +11,7 @@
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 class LifetimeFinder {
@@ -176,4 +176,4 @@ ValueLifetimes value_lifetimes(const Graph& graph, const PlacementRules& rules) 
   return LifetimeFinder(graph, rules).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

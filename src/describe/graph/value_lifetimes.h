@@ -12,7 +12,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/graph/memory_plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Bytes that one value lives in, or several: one after the other, or beside each other in shared rows.
 struct Allocation {
@@ -32,4 +32,4 @@ ValueLifetimes value_lifetimes(const Graph& graph, const PlacementRules& rules =
 // By tensor: the one that a view is of, or the tensor itself.
 std::vector<std::uint32_t> view_roots(const Graph& graph);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const ArchitectureEntry> architectures() {
   static const std::array kEntries{gpt2_architecture(), bert_architecture(), llama_architecture(),
@@ -30,4 +30,4 @@ const Model& model_of(Architecture architecture) {
   return *entry_of(architecture).model;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class ConfigKeys;
 
@@ -27,4 +27,4 @@ ArchitectureEntry llama_architecture();
 ArchitectureEntry mistral_architecture();
 ArchitectureEntry qwen2_architecture();
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

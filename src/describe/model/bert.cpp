@@ -5,7 +5,7 @@
 #include "nadi/model/architectures.h"
 #include "nadi/model/config_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 class Bert : public Model {
@@ -92,4 +92,4 @@ ArchitectureEntry bert_architecture() {
   return {Architecture::kBert, "bert", &kModel, read_bert_config};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -1,6 +1,6 @@
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 struct GptSize {
@@ -193,4 +193,4 @@ const ModelConfig* find_built_in_model(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

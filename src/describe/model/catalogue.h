@@ -7,11 +7,11 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::span<const ModelConfig> built_in_models();
 
 // nullptr when there is none of that name.
 const ModelConfig* find_built_in_model(std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

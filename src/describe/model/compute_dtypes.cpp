@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::string_view name_of(DType dtype) {
   const auto entry = std::ranges::find(kDTypes, dtype, &std::pair<std::string_view, DType>::second);
@@ -12,4 +12,4 @@ std::string_view name_of(DType dtype) {
   return entry->first;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

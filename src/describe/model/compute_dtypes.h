@@ -7,7 +7,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // The first is the default.
 inline constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
@@ -15,4 +15,4 @@ inline constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
 
 std::string_view name_of(DType dtype);  // of one of kDTypes
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

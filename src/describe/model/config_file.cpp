@@ -9,7 +9,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/model/config_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ ModelConfig load_model_config(const std::string& model, std::string_view model_t
                     did_you_mean(model, names));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // `model` is the name of a built-in model, a config.json as Hugging Face writes it, or a checkpoint folder
 // that holds one. `model_type` says what a configuration without that key is; "" when the user did not say.
@@ -20,4 +20,4 @@ ModelConfig read_model_config(const std::filesystem::path& path, std::string_vie
 // The text of one that stands in another file; `place` names it in messages.
 ModelConfig parse_model_config(std::string text, const std::string& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -265,4 +265,4 @@ TEST_F(ConfigFile, AMissingFileIsAnInputError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

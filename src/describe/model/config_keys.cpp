@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Written by Hugging Face into every configuration and without effect on what a step computes.
@@ -118,4 +118,4 @@ std::vector<std::string> ConfigKeys::unused() const {
   return keys;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/base/json.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class ConfigKeys {
  public:
@@ -41,4 +41,4 @@ class ConfigKeys {
   std::set<std::string, std::less<>> asked_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

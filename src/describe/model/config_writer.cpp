@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // As PyTorch names it.
@@ -177,4 +177,4 @@ std::string config_json(const ModelConfig& config, const ConfigJsonOptions& opti
   return dump_json(json);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/graph/dtype.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // What a configuration file says besides the model.
 struct ConfigJsonOptions {
@@ -23,4 +23,4 @@ struct ConfigJsonOptions {
 // whose embeddings and layers have different dropout.
 std::string config_json(const ModelConfig& config, const ConfigJsonOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

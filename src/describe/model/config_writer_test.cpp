@@ -12,7 +12,7 @@
 #include "nadi/model/config_file.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST_F(ConfigWriter, RefusesWhatTheFileCannotSay) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

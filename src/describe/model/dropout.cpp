@@ -2,7 +2,7 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 bool has_hidden_dropout(const ModelConfig& config) {
   return !is_llama_like(config.architecture);
@@ -13,4 +13,4 @@ void set_dropout(ModelConfig& config, double rate) {
   if (has_hidden_dropout(config)) config.embedding_dropout = config.residual_dropout = rate;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -1,7 +1,7 @@
 // The dropout rates of a model, set together.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct ModelConfig;
 
@@ -11,4 +11,4 @@ bool has_hidden_dropout(const ModelConfig& config);
 // Sets every rate that the model has.
 void set_dropout(ModelConfig& config, double rate);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class ForwardMode : std::uint8_t {
   kTrain,     // forward with loss, all that gradients need is kept
@@ -29,4 +29,4 @@ struct ForwardOptions {
   std::int64_t token_limit = 0;  // the next token is below this; 0: any of the vocabulary
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

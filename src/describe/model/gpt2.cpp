@@ -7,7 +7,7 @@
 #include "nadi/model/architectures.h"
 #include "nadi/model/config_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 class Gpt2 : public Model {
@@ -99,4 +99,4 @@ ArchitectureEntry gpt2_architecture() {
   return {Architecture::kGpt2, "gpt2", &kModel, read_gpt2_config};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

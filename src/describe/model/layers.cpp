@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::string_view to_string(ForwardMode mode) {
   switch (mode) {
@@ -276,4 +276,4 @@ void Layers::loss_of(TensorId logits, TensorId targets, TensorId count) {
                            .into = {loss_, accumulate_loss_}});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -18,7 +18,7 @@
 #include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // How tensor parallelism may split a linear layer, as Megatron does: a column-split layer is followed by a
 // row-split one, and only the latter needs a reduction.
@@ -137,4 +137,4 @@ class Layers {
   void move_on();
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

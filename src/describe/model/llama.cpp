@@ -7,7 +7,7 @@
 #include "nadi/model/config_keys.h"
 #include "nadi/model/llama_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 class Llama : public Model {
@@ -85,4 +85,4 @@ ArchitectureEntry llama_architecture() {
   return {Architecture::kLlama, "llama", &llama_model(), read_llama_config};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

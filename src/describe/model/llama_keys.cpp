@@ -7,7 +7,7 @@
 #include "nadi/model/config_keys.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // {"rope_type": "llama3", "factor": 8.0, ...}; older files say "type", newest put rope_theta in here, too.
@@ -57,4 +57,4 @@ void read_llama_keys(ConfigKeys& keys, ModelConfig& config) {
   keys.only_text("hidden_act", "silu");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

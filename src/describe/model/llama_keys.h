@@ -2,7 +2,7 @@
 // mean the same in all of them. For the files of these architectures.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class ConfigKeys;
 class Model;
@@ -15,4 +15,4 @@ const Model& llama_model();
 // caller, since their default differs.
 void read_llama_keys(ConfigKeys& keys, ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 #include "nadi/model/config_keys.h"
 #include "nadi/model/llama_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // What transformers assumes where the file does not have the key; `null` means no window.
@@ -31,4 +31,4 @@ ArchitectureEntry mistral_architecture() {
   return {Architecture::kMistral, "mistral", &llama_model(), read_mistral_config};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

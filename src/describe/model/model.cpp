@@ -2,7 +2,7 @@
 
 #include "nadi/model/architectures.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 void build_forward(const ModelConfig& config, Layers& layers) {
   const Model& model = model_of(config.architecture);
@@ -14,4 +14,4 @@ void build_forward(const ModelConfig& config, Layers& layers) {
   model.head(layers, x);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/model/layers.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class Model {
  public:
@@ -33,4 +33,4 @@ const Model& model_of(Architecture architecture);
 
 void build_forward(const ModelConfig& config, Layers& layers);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

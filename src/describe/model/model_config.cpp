@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 bool is_llama_like(Architecture architecture) {
   switch (architecture) {
@@ -66,4 +66,4 @@ void check_config(const ModelConfig& config, const std::string& place) {
   rate(config.residual_dropout, "the residual dropout");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

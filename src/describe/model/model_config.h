@@ -9,7 +9,7 @@
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/graph/ops/rotary.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class Architecture : std::uint8_t {
   kGpt2,   // GPT-2 and GPT-3: learned positions, norm before, GELU, biases everywhere
@@ -69,4 +69,4 @@ std::int64_t longest_sequence(const ModelConfig& config);
 // What limits it, for messages: "1024 positions", "an attention window of 4096 tokens".
 std::string room_of(const ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

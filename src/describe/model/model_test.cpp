@@ -9,7 +9,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 Graph forward_of(const ModelConfig& config, ForwardOptions options) {
@@ -175,4 +175,4 @@ TEST(Fp8, QuantizesBothOperandsOfEveryProductInBlocksOnly) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include "nadi/model/config_keys.h"
 #include "nadi/model/llama_keys.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // What transformers assumes where the file does not have the key.
@@ -63,4 +63,4 @@ ArchitectureEntry qwen2_architecture() {
   return {Architecture::kQwen2, "qwen2", &llama_model(), read_qwen2_config};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // For arithmetic in double precision by the thousand, and for every plan: width 8, four heads of keys and
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
@@ -100,4 +100,4 @@ inline ModelConfig byte_model(Architecture architecture) {
           .initializer_range = 0.1};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 #include "nadi/model/model.h"
 #include "nadi/parallel/chunk_graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 Plan smallest_plan(const ChunkKey& key) {
   Plan plan{.tp = key.tp, .cp = key.cp, .sequence_parallel = key.sequence_parallel};
   plan.dp = key.reduces && key.cp == 1 ? 2 : 1;
@@ -109,4 +109,4 @@ std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, c
   return members;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -20,7 +20,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/parallel/step_work.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // All that a chunk's graph depends on, besides the model.
 struct ChunkKey {
@@ -119,4 +119,4 @@ struct ReadyParameter {
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

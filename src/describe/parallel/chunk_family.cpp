@@ -12,7 +12,7 @@
 #include "nadi/parallel/pipeline_memory.h"
 #include "nadi/parallel/program_memory.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // The number of the block in a tensor's name, "transformer.h.3.attn.c_attn.weight"; -1 without.
@@ -260,4 +260,4 @@ ChunkWork ChunkFamily::worked(const MicroBatchForm& form) {
   return work;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -23,7 +23,7 @@
 #include "nadi/parallel/chunk_cost.h"
 #include "nadi/parallel/chunk_graph.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // What chunks of a family differ in.
 struct MicroBatchForm {
@@ -114,4 +114,4 @@ class ChunkFamily {
   std::map<MicroBatchForm, ChunkWork> works_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

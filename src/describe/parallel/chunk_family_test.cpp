@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // All of a graph but the names of ops and values.
@@ -105,4 +105,4 @@ TEST(ChunkFamily, SizesOfTheModelAreToldFromTheBatch) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 #include "nadi/model/model.h"
 #include "nadi/parallel/parallel_layers.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Messages into chunk c have tag 2c; their gradients, the other way, 2c + 1.
@@ -114,4 +114,4 @@ ChunkGraph build_chunk(const ModelConfig& config, const Plan& plan, const ChunkR
   return ChunkBuilder(config, plan, request).build();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

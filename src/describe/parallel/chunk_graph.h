@@ -12,7 +12,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct ChunkRequest {
   ForwardOptions options;         // seq_length: of this rank
@@ -44,4 +44,4 @@ struct ChunkGraph {
 
 ChunkGraph build_chunk(const ModelConfig& config, const Plan& plan, const ChunkRequest& request);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -15,7 +15,7 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/step_walk.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using Kind = CommunicationFault::Kind;
@@ -306,4 +306,4 @@ std::optional<CommunicationFault> find_communication_fault(const Plan& plan,
   return CommunicationCheck(plan, programs, resolved).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -31,7 +31,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct CommunicationFault {
   enum class Kind : std::uint8_t {
@@ -60,4 +60,4 @@ std::optional<CommunicationFault> find_communication_fault(const Plan& plan,
                                                            std::span<const Program* const> programs,
                                                            const CommunicationCheckOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -9,7 +9,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 GroupArgs group_args(const Plan& plan, GroupKind kind) {
@@ -280,4 +280,4 @@ ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& p
   return ReductionBuilder(chunks, plan, request, bucket_elements).build();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -19,7 +19,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/variable_buckets.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct ReductionRequest {
   std::string tied_parameter = {};  // one that another stage holds, too; "" for none
@@ -56,4 +56,4 @@ ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& p
                                const ReductionRequest& request,
                                std::int64_t bucket_elements = kBucketsAsTheyFit);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

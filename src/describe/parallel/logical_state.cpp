@@ -9,7 +9,7 @@
 #include "nadi/model/layers.h"
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 bool is_saved(const Tensor& tensor) {
@@ -238,4 +238,4 @@ std::vector<LogicalWriter> LogicalState::writers(std::size_t tensor) const {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -34,7 +34,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Elements that follow each other in the variable and in the whole tensor.
 struct ElementRun {
@@ -147,4 +147,4 @@ void LogicalPiece::each_run(std::int64_t begin, std::int64_t end, Visit&& visit)
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

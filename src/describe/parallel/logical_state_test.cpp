@@ -10,7 +10,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -286,4 +286,4 @@ TEST(LogicalState, TablesOfLargeModelsAreSmall) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

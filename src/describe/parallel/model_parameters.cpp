@@ -2,7 +2,7 @@
 
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Counted in the graph, of which the smallest is enough. Blocks are all alike, so two of them tell what each
 // adds.
@@ -16,4 +16,4 @@ std::int64_t model_parameters(const ModelConfig& config) {
   return one + (with_layers(2) - one) * (config.layers - 1);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

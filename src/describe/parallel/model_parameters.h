@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct ModelConfig;
 
 // Numbers that are trained in the whole model, however it is split; tied ones count once.
 std::int64_t model_parameters(const ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

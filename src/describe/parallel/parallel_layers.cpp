@@ -4,7 +4,7 @@
 #include "nadi/graph/ops.h"
 #include "nadi/graph/ops/gather_again.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 const std::string kTensorGroup{"tp"};
@@ -173,4 +173,4 @@ TensorId ParallelLayers::whole_logits(TensorId logits) {
   return all_gather(builder_, logits, {kTensorGroup, plan_.tp}, builder_.shape(logits).rank() - 1);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -18,7 +18,7 @@
 #include "nadi/model/layers.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class ParallelLayers : public Layers {
  public:
@@ -60,4 +60,4 @@ class ParallelLayers : public Layers {
   std::map<TensorId, TensorId> entered_;  // several layers read one input: it is gathered once
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

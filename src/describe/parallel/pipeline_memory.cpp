@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/program_memory.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::uint32_t kNever = 0xffffffff;
@@ -124,4 +124,4 @@ std::int64_t PipelineMemory::places(std::int64_t stage, const Received& received
   return known;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 
 #include "nadi/parallel/pipeline_schedule.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // What a stage does with one micro-batch of a chunk; as bits: what reads a received tensor.
 enum class PipelineEvent : std::uint8_t {
@@ -65,4 +65,4 @@ class PipelineMemory {
   std::vector<std::int32_t> places_;  // by stage, chunk, kind and what reads it; 0: not asked for yet
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

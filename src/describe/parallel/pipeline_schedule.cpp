@@ -25,7 +25,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Forwards that a stage runs before it alternates between forward and backward; at most all of them.
@@ -265,4 +265,4 @@ std::int64_t slots_needed(const PipelineRequest& request, std::int64_t stage, st
   return most;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

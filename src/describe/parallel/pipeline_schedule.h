@@ -31,7 +31,7 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // One unit of work of a pipeline stage.
 struct PipelineTask {
@@ -96,4 +96,4 @@ std::vector<std::vector<PipelineRound>> pipeline_rounds(const PipelineRequest& r
 // needed.
 std::int64_t slots_needed(const PipelineRequest& request, std::int64_t stage, std::int64_t chunk);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

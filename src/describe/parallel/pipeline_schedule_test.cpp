@@ -17,7 +17,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // For messages of failed tests.
 void PrintTo(const PipelineRequest& request, std::ostream* out) {
@@ -492,4 +492,4 @@ TEST(PipelineSchedule, RefusesWhatHasNoScheduleWithTheNumbers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

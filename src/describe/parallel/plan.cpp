@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::array kSchedules{
@@ -116,4 +116,4 @@ std::int64_t group_size(const Plan& plan, GroupKind kind) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class Rank : std::int32_t {};
 constexpr std::int32_t to_number(Rank rank) {
@@ -68,4 +68,4 @@ GroupKind group_named(std::string_view name);  // a bug when there is none
 std::vector<Rank> group_members(const Plan& plan, GroupKind kind, Rank rank);
 std::int64_t group_size(const Plan& plan, GroupKind kind);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

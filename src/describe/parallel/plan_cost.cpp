@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Adds the costs of `chunks` chunks of a kind that have `more` inner units, all together, than were built.
@@ -226,4 +226,4 @@ PlanCost PlanCosts::of(const StepRequest& request, const Plan& plan) {
   return cost;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -26,7 +26,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/parallel/step_work.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // As in MemorySummary and ProgramMemory.
 struct StageMemory {
@@ -110,4 +110,4 @@ class PlanCosts {
   std::map<std::array<std::int64_t, 4>, std::unique_ptr<PipelineMemory>> pipelines_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

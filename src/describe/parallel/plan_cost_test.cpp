@@ -13,7 +13,7 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_check.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // The oracle: every op of the program as often as it runs.
@@ -307,4 +307,4 @@ TEST(PipelineMemory, FormulasAreThoseOfTheRounds) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

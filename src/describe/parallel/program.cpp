@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 std::int64_t Program::parameter_count() const {
   std::unordered_set<std::string_view> seen;
@@ -14,4 +14,4 @@ std::int64_t Program::parameter_count() const {
   return count;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 #include "nadi/parallel/stream.h"
 #include "nadi/parallel/variable_buckets.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class SectionId : std::uint32_t {};
 
@@ -56,4 +56,4 @@ struct Program {
   std::int64_t parameter_count() const;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

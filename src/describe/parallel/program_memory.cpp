@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/value_lifetimes.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 bool has_phase(const Graph& graph, Phase phase) {
@@ -188,4 +188,4 @@ ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& o
   return memory;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

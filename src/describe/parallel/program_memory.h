@@ -18,7 +18,7 @@
 #include "nadi/parallel/chunk_graph.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct ProgramMemory {
   // Places for one received tensor: micro-batch m has place m % places.
@@ -73,4 +73,4 @@ struct RingStay {
 // micro-batch, in the order of their arrival.
 std::int64_t places_for(std::span<const RingStay> stays);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 ProgramMemory memory_of(const Plan& plan, std::int64_t stage) {
@@ -48,4 +48,4 @@ TEST(ProgramMemory, RingsStandBehindSlotsAndAreCounted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

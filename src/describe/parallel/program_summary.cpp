@@ -11,7 +11,7 @@
 #include "nadi/parallel/program_memory.h"
 #include "nadi/parallel/step_walk.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 void add(WorkSummary& sum, const WorkSummary& part) {
@@ -199,4 +199,4 @@ ProgramSummary summarize(const Program& program) {
   return Summarizer(program).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -13,7 +13,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Work of a set of ops. `linear` are the products with weights, `head` those of them outside of the
 // transformer blocks (the output layer and what goes with it), `attention` all other matrix products.
@@ -73,4 +73,4 @@ struct ProgramSummary {
 
 ProgramSummary summarize(const Program& program);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -14,7 +14,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 struct Case {
@@ -345,4 +345,4 @@ TEST(ProgramSummary, MixedPrecisionMemory) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

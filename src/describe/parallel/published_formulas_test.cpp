@@ -17,7 +17,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using enum Recompute::Granularity;
@@ -180,4 +180,4 @@ TEST(PublishedFormulas, OfWork) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

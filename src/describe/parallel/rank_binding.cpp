@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 RankBinding binding_of(const Op& op) {
   switch (definition(op.kind).op_class) {
@@ -38,4 +38,4 @@ StreamId stream_of(const RankBinding& binding) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/stream.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct Op;
 
@@ -34,4 +34,4 @@ Rank peer_of(const Plan& plan, const RankBinding& binding, Rank rank);
 // Where the work of such an op belongs; see stream.h.
 StreamId stream_of(const RankBinding& binding);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

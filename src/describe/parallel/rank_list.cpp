@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::size_t kMostShownRanges = 4;
@@ -74,4 +74,4 @@ std::string as_short_ranges(std::span<const Rank> ranks) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

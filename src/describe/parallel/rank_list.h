@@ -8,7 +8,7 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // The ranks of a list, ascending. Error (usage), naming `flag`, when the text is no list of ranks and ranges,
 // names a rank twice, or one outside of a world of that size.
@@ -20,4 +20,4 @@ std::string as_ranges(std::span<const Rank> ranks);
 // The same for a line of text: of many ranges only the first two and the last, "0-7, 16-23, ..., 112-119".
 std::string as_short_ranges(std::span<const Rank> ranks);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<Rank> ranks(std::vector<std::int32_t> numbers) {
@@ -49,4 +49,4 @@ TEST(RankList, PrintsWhatItReads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

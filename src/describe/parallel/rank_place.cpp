@@ -2,7 +2,7 @@
 
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 RankPlace place_of(const ModelConfig& config, const Plan& plan, Rank rank) {
   RankPlace place{.rank = rank, .at = coordinates_of(plan, rank)};
@@ -22,4 +22,4 @@ RankPlace place_of(const ModelConfig& config, const Plan& plan, Rank rank) {
   return place;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct RankGroup {
   GroupKind kind;
@@ -25,4 +25,4 @@ struct RankPlace {
 // The rank is one of the plan's, and the plan fits the model.
 RankPlace place_of(const ModelConfig& config, const Plan& plan, Rank rank);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

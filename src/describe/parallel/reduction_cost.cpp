@@ -11,7 +11,7 @@
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/parallel/gradient_reduction.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // What the ops of the optimizer depend on; all else are numbers that they compute with.
@@ -400,4 +400,4 @@ ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& r
   return cost;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -19,7 +19,7 @@
 #include "nadi/parallel/repeated_memory.h"
 #include "nadi/parallel/step_work.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // All that the costs depend on, besides the chunks.
 struct ReductionKey {
@@ -117,4 +117,4 @@ class ReductionCosts {
   std::array<Bytes, kRoleCount> state_per_update_{}, state_per_element_{};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

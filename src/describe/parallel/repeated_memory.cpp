@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/arena.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Instead of a distance: born outside of units, in the first, in the last.
@@ -274,4 +274,4 @@ std::optional<ArenaNeed> RepeatedMemory::of(std::int64_t units) {
   return played->need;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

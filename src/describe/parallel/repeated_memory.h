@@ -25,7 +25,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/graph/value_lifetimes.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 inline constexpr std::int64_t kUnitsBuilt = 3;   // first, inner, last
 inline constexpr std::int64_t kFewestUnits = 2;  // first and last
@@ -86,4 +86,4 @@ class RepeatedMemory {
   std::map<std::int64_t, Played> played_;          // by number of units
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -18,7 +18,7 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -285,4 +285,4 @@ TEST(SlotsOfMicroBatches, HoldWhatIsKeptAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 StagePrograms::StagePrograms(const ModelConfig& config, const StepRequest& request, const Plan& plan)
     : config_(config),
@@ -33,4 +33,4 @@ void StagePrograms::keep_only(std::int64_t stage) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 class StagePrograms {
  public:
@@ -43,4 +43,4 @@ class StagePrograms {
   mutable std::vector<const Program*> all_;  // nullptr: not built yet
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 #include "nadi/model/model.h"
 #include "nadi/parallel/pipeline_schedule.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using Why = std::optional<Infeasible>;
@@ -258,4 +258,4 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
   throw error_of(*why, config, request.kind);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -12,7 +12,7 @@
 
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class Misfit : std::uint8_t {
   // of the request with the model
@@ -73,4 +73,4 @@ void check_request(const ModelConfig& config, const StepRequest& request);
 // Checks the plan against the model and the request: for example heads that do not divide over the ranks.
 void check_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

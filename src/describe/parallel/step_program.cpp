@@ -14,7 +14,7 @@
 #include "nadi/parallel/rank_binding.h"
 #include "nadi/parallel/step_check.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::array kStepKinds{
@@ -305,4 +305,4 @@ Program build_step(const ModelConfig& config, const StepRequest& request, const 
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

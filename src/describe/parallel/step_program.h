@@ -17,7 +17,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class StepKind : std::uint8_t {
   kTrain,     // forward, backward, optimizer
@@ -67,4 +67,4 @@ Program build_step(const ModelConfig& config, const StepRequest& request, const 
 // be, longer ones first.
 std::vector<std::int64_t> resolved_partition(const ModelConfig& config, const Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(StepProgram, GradientsAreReducedWhileTheBackwardPassGoesOn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

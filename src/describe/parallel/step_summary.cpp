@@ -11,7 +11,7 @@
 #include "nadi/parallel/repeated_memory.h"
 #include "nadi/parallel/step_check.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kMoreThanBuilt = kUnitsBuilt + 1;  // a fourth layer says what one adds
@@ -181,4 +181,4 @@ ProgramSummary summarize_step(const ModelConfig& config, const StepRequest& requ
   return summarize(build_step(config, request, plan, stage));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

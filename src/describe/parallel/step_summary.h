@@ -11,9 +11,9 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 ProgramSummary summarize_step(const ModelConfig& config, const StepRequest& request, const Plan& plan,
                               std::int64_t stage);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

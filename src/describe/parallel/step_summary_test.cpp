@@ -4,7 +4,7 @@
 
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 void expect_same_work(const WorkSummary& a, const WorkSummary& b) {
@@ -65,4 +65,4 @@ TEST(StepSummary, EqualsThatOfTheBuiltProgram) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

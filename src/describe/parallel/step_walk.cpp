@@ -13,7 +13,7 @@
 #include "nadi/graph/ops/gather_again.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr StepOpId kNobody{std::numeric_limits<std::uint64_t>::max()};
@@ -373,4 +373,4 @@ void StepWalk::again() {
   state_->again();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -38,7 +38,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/parallel/rank_binding.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // A step of the walk: they count from 0.
 enum class StepOpId : std::uint64_t {};
@@ -104,4 +104,4 @@ class StepWalk {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -13,7 +13,7 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using testing::Contains;
@@ -234,4 +234,4 @@ TEST(StepWalk, InstructionsHaveStreams) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline describe

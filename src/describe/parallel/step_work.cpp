@@ -5,7 +5,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // A product with batch axes is one of activations with each other: attention that is not fused.
@@ -98,4 +98,4 @@ StepWork merged(StepWork work) {
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class OpWorkKind : std::uint8_t {
   kLinear,     // products with weights, in transformer blocks
@@ -80,4 +80,4 @@ void add(std::vector<WorkEntry>& sum, const WorkEntry& entry, std::int64_t times
 // Sorted, every combination once, without those that occur 0 times.
 StepWork merged(StepWork work);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -10,7 +10,7 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class StreamId : std::uint32_t {};
 constexpr std::uint32_t to_number(StreamId stream) {
@@ -25,4 +25,4 @@ constexpr StreamId collective_stream(GroupKind group) {
 }
 inline constexpr std::uint32_t kStreamCount = 3 + kGroupKindCount;
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 void add_buckets(std::vector<VariableBucket>& buckets, std::span<const VariableBucket> added) {
   std::map<std::string_view, std::size_t> by_first;
@@ -36,4 +36,4 @@ bool BucketOrder::follows(std::string_view first, std::string_view second) const
   return next != next_.end() && next->second == second;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct VariableBucket {
   std::vector<std::string> tensors;
@@ -39,4 +39,4 @@ class BucketOrder {
   std::map<std::string_view, std::string_view> next_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr int kExchanges = 100;
@@ -52,4 +52,4 @@ Nanoseconds measure_clock_offset(Communicator& world, const std::function<Nanose
   return Nanoseconds{0};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -11,10 +11,10 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Called by all ranks. 0 on rank 0.
 Nanoseconds measure_clock_offset(Communicator& world,
                                  const std::function<Nanoseconds()>& clock = steady_time);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

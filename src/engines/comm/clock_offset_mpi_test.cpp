@@ -5,7 +5,7 @@
 #include "nadi/comm/clock_offset.h"
 #include "nadi/comm/mpi_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Processes of one host have the same clock. Each pretends that its own is ahead by so many seconds.
@@ -19,4 +19,4 @@ TEST(ClockOffset, between_processes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 
 #include "nadi/comm/single_process.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Two ranks seen from rank 1: the question takes `there` nanoseconds, the answer `back`, and rank 0's clock
@@ -66,4 +66,4 @@ TEST(ClockOffset, of_rank_0_is_nothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/engine/element.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kBlock = 1024;
@@ -98,4 +98,4 @@ void combine(Arrays arrays, std::int64_t elements, const CombineAs& as, std::byt
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -11,7 +11,7 @@
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct CombineAs {
   DType dtype = DType::kF32;  // not fp8
@@ -25,4 +25,4 @@ bool can_combine(const CombineAs& as);
 void combine(std::span<const std::byte* const> arrays, std::int64_t elements, const CombineAs& as,
              std::byte* target);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

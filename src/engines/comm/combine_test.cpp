@@ -8,7 +8,7 @@
 
 #include "nadi/base/half.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 template <class Element>
@@ -88,4 +88,4 @@ TEST(Combine, what_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 std::string_view to_string(CommOp op) {
   switch (op) {
@@ -131,4 +131,4 @@ void CommRecord::finish(std::uint64_t place) {
     ++moves_;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -22,7 +22,7 @@
 #include "nadi/base/units.h"
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 enum class CommOp : std::uint8_t {
   kAllReduce,
@@ -123,4 +123,4 @@ class CommRecord {
   std::optional<Wait> waits_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/comm/recorded_communicator.h"
 #include "nadi/comm/thread_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 const std::vector<Rank> kBoth{Rank{0}, Rank{1}};
@@ -84,4 +84,4 @@ TEST(CommRecord, NamesTheOtherRankOfAMessage) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

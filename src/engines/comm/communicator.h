@@ -41,7 +41,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/stream.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 enum class CommGroup : std::uint32_t {};
 enum class CommRequest : std::uint64_t {};
@@ -122,4 +122,4 @@ class Communicator {
   virtual void barrier(CommGroup group) = 0;  // blocks
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

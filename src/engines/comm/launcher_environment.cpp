@@ -6,7 +6,7 @@
 
 #include "nadi/comm/mpi_session.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Launchers, each with the variable in which it says how many ranks there are. Slurm's is of the step, which
@@ -96,4 +96,4 @@ bool started_by_mpi() {
   return ranks_started(process_environment()) > 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // The value of a variable, or nothing.
 using EnvironmentLookup = std::function<std::optional<std::string>(const char* name)>;
@@ -33,4 +33,4 @@ struct ForeignRanks {
 // Nothing when mpirun or srun started the ranks as well, or there is only one.
 std::optional<ForeignRanks> started_by_torchrun(const EnvironmentLookup& environment);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

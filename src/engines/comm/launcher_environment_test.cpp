@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 EnvironmentLookup lookup_in(std::map<std::string, std::string> variables) {
@@ -82,4 +82,4 @@ TEST(LauncherEnvironment, on_this_host) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

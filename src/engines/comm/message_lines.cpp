@@ -6,7 +6,7 @@
 #include "nadi/comm/plan_groups.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 std::vector<MessageLine> message_lines(const Program& program, const PlanGroups& groups) {
   std::vector<MessageLine> lines;
@@ -30,4 +30,4 @@ std::vector<MessageLine> message_lines(const Program& program, const PlanGroups&
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -8,10 +8,13 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline describe {
+struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline engines {
 
 class PlanGroups;
-struct Program;
 
 // Of this rank.
 struct MessageLine {
@@ -30,4 +33,4 @@ struct MessageLine {
 // each other in a circle.
 std::vector<MessageLine> message_lines(const Program& program, const PlanGroups& groups);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/comm/single_process.h"
 #include "nadi/testing/allocation_count.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kBuckets = 24;
@@ -107,4 +107,4 @@ TEST(Allocations, there_are_none_in_a_job_of_one_rank) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

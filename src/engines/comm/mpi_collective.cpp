@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/round_up.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Of what arrives from one member, in a ring of a window of pieces; what is less than that needs less.
@@ -132,4 +132,4 @@ bool MpiCollective::finished() const {
   return combined_ == own_pieces_ && std::ranges::all_of(streams_, &MpiStream::finished);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

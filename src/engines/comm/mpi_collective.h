@@ -19,7 +19,7 @@
 #include "nadi/comm/mpi_exchange.h"
 #include "nadi/comm/mpi_rings.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // An array of bytes cut into a part for each member: parts of `size` bytes one after the other, the first one
 // that of member `first`, and the last ones shorter or empty.
@@ -91,4 +91,4 @@ class MpiCollective : public MpiExchange {
   std::vector<const std::byte*> arrays_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

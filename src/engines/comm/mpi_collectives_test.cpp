@@ -9,7 +9,7 @@
 
 #include "nadi/comm/mpi_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::int64_t members() {
@@ -254,4 +254,4 @@ TEST(Groups, alone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

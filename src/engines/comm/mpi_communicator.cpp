@@ -14,7 +14,7 @@
 #include "nadi/comm/mpi_error.h"
 #include "nadi/comm/mpi_transfer.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr int kTagKinds = 4;
@@ -264,4 +264,4 @@ void MpiCommunicator::barrier(CommGroup group) {
   wait(all_reduce(group, {std::as_writable_bytes(std::span(&arrived, 1)), DType::kI32}, ReduceOp::kSum));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

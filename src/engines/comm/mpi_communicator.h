@@ -13,7 +13,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/mpi_progress.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class MpiCommunicator : public Communicator {
  public:
@@ -69,4 +69,4 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<MpiProgress> progress_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

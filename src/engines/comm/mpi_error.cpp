@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void throw_mpi_error(int code, std::string_view call) {
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -15,4 +15,4 @@ void throw_mpi_error(int code, std::string_view call) {
       "another rank may have ended, or a host is unreachable: see the output of the other ranks");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 [[noreturn]] void throw_mpi_error(int code, std::string_view call);
 
@@ -14,4 +14,4 @@ inline void check_mpi(int code, std::string_view call) {
     throw_mpi_error(code, call);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

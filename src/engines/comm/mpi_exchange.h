@@ -8,7 +8,7 @@
 #include "nadi/comm/mpi_requests.h"
 #include "nadi/comm/mpi_stream.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // A group as an exchange sees it.
 struct MpiGroup {
@@ -33,4 +33,4 @@ class MpiExchange {
   std::uint32_t slot = 0;  // which one has it (mpi_progress.h)
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 
 #include "nadi/comm/mpi_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::int64_t own() {
@@ -103,4 +103,4 @@ TEST(MessagesOfAll, beside_a_reduction) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

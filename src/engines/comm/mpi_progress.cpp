@@ -12,7 +12,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using std::chrono::microseconds;
@@ -240,4 +240,4 @@ bool MpiProgress::idle() {
   return free_slots_.size() == slots_.size();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

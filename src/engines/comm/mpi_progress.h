@@ -36,7 +36,7 @@
 #include "nadi/comm/mpi_collective.h"
 #include "nadi/comm/mpi_transfer.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Exchanges of one lane begin in the order in which they were started, on both ends; of those with
 // kCollectives a few are under way at a time, of the others, whose messages only their order tells apart,
@@ -121,4 +121,4 @@ class MpiProgress {
   std::thread thread_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 #include "nadi/comm/mpi_world_for_tests.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Long enough for all ranks to get a core several times, also where there are fewer cores than ranks.
@@ -65,4 +65,4 @@ TEST(Progress, requests_are_forgotten_when_done) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,7 +5,7 @@
 
 #include "nadi/comm/mpi_error.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void MpiRequests::reserve(std::int64_t pieces) {
   const auto count = static_cast<std::size_t>(pieces);
@@ -59,4 +59,4 @@ std::span<const MpiPiece> MpiRequests::poll() {
   return done_;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

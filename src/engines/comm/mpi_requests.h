@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class MpiExchange;
 
@@ -48,4 +48,4 @@ class MpiRequests {
   std::vector<MpiPiece> done_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

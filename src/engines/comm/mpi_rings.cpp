@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void MpiRings::grow(Ring& ring) const {
   if (ring.used || ring.bytes >= bytes_) return;
@@ -34,4 +34,4 @@ void MpiRings::give_back(std::byte* memory) {
   grow(*ring);  // a larger reduction was started meanwhile
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

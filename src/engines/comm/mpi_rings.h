@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Of one group. More would take memory for arriving pieces; fewer would leave the second of two short ones
 // waiting for a round trip.
@@ -39,4 +39,4 @@ class MpiRings {
   std::int64_t bytes_ = 0;  // of each that is not in use
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/comm/mpi_communicator.h"
 #include "nadi/comm/mpi_error.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 bool running() {
@@ -62,4 +62,4 @@ void end_all(int exit_code) {
   if (running()) MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -26,7 +26,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Whether mpirun or srun started this process: from its environment, without calling MPI.
 bool started_by_mpi();
@@ -55,4 +55,4 @@ class MpiSession {
 // Ends all ranks of the job, this one included, with this exit code. Returns where MPI is not running.
 void end_all(int exit_code);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,7 +2,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/mpi_session.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct MpiSession::State {};
 
@@ -19,4 +19,4 @@ Communicator& MpiSession::world() {
 
 void end_all(int /*exit_code*/) {}
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 
 #include "nadi/base/round_up.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 MpiStream MpiStream::receiving(const MpiPeer& from, std::span<std::byte> bytes, std::int64_t piece_bytes) {
   MpiStream stream =
@@ -54,4 +54,4 @@ void MpiStream::piece_done(std::int64_t number) {
   for (; (done_ahead_ & 1U) != 0; done_ahead_ >>= 1) ++done_;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -14,7 +14,7 @@
 
 #include "nadi/comm/mpi_requests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Pieces of one stream under way at a time: enough for what a rank does between two looks of another's
 // thread.
@@ -55,4 +55,4 @@ class MpiStream {
   std::uint32_t done_ahead_ = 0;  // bit i: piece done_ + i is complete, though an earlier one is not
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void MpiTransfer::advance(MpiRequests& requests) {
   for (std::size_t i = 0; i < streams_.size(); ++i)
@@ -24,4 +24,4 @@ std::int64_t MpiTransfer::most_pieces() const {
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

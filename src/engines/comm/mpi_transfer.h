@@ -5,7 +5,7 @@
 
 #include "nadi/comm/mpi_exchange.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class MpiTransfer : public MpiExchange {
  public:
@@ -22,4 +22,4 @@ class MpiTransfer : public MpiExchange {
   std::vector<MpiStream> streams_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

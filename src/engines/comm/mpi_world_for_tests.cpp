@@ -17,7 +17,7 @@
 #include "nadi/base/half_for_tests.h"
 #include "nadi/comm/mpi_session.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 Communicator* world = nullptr;
@@ -85,7 +85,7 @@ std::int64_t sum_over(CommGroup group, std::int64_t number) {
   return number;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

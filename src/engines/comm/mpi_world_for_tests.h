@@ -8,7 +8,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 Communicator& test_world();
 
@@ -19,4 +19,4 @@ std::vector<double> decoded(std::span<const std::byte> bytes, DType dtype);
 // The sum of the members' numbers; also meets all members.
 std::int64_t sum_over(CommGroup group, std::int64_t number);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::span<std::byte> span_of(const Operand& operand) {
@@ -215,4 +215,4 @@ OpTransfer op_transfer(const CommOpCall& call, std::int64_t place, std::byte* st
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -14,7 +14,7 @@
 #include "nadi/graph/ops/collectives.h"
 #include "nadi/parallel/stream.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Blocks of `run` bytes, `rows` x `columns` of them, one after the other: block (i, j) of `from` becomes
 // block (j, i) of `to`. They do not overlap.
@@ -100,4 +100,4 @@ bool needs_staging(const CommOpCall& call);
 // `place`: of this rank in the op's group. `staging`: where needs_staging(), transfer_staging() bytes.
 OpTransfer op_transfer(const CommOpCall& call, std::int64_t place, std::byte* staging);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/comm/plan_groups.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Keys and values are gathered one after the other: two are under way, and a third leaves room.
@@ -141,4 +141,4 @@ void OpTransfers::rehearse(bool on) {
   rehearsing_ = on;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -24,10 +24,13 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/op_transfer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
+struct ExecutedStep;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline engines {
 
 class PlanGroups;
-struct ExecutedStep;
 
 struct OpTransfersOptions {
   // nullptr: there are no other ranks, and start() is never called. Else the communicator of the groups moves
@@ -92,4 +95,4 @@ class OpTransfers {
   Bytes sent_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

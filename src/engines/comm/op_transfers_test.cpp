@@ -12,7 +12,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using Floats = std::vector<float>;
@@ -126,4 +126,4 @@ TEST(OpTransfers, rehearses) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

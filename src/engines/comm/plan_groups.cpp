@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 PlanGroups::PlanGroups(Communicator& world, const Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
@@ -35,4 +35,4 @@ const PlanGroups::OfKind& PlanGroups::of(std::string_view name) const {
   return *found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

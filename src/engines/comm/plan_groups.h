@@ -12,7 +12,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class PlanGroups {
  public:
@@ -41,4 +41,4 @@ class PlanGroups {
   std::array<std::optional<OfKind>, kGroupKindCount> kinds_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

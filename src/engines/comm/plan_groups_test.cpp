@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/mpi_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::int64_t own() {
@@ -47,4 +47,4 @@ TEST(PlanGroups, need_as_many_ranks_as_the_plan_has) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

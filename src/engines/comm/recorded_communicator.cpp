@@ -1,6 +1,6 @@
 #include "nadi/comm/recorded_communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 Bytes size_in(std::span<const std::byte> bytes) {
@@ -108,4 +108,4 @@ void RecordedCommunicator::barrier(CommGroup group) {
   record_.finish(place);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

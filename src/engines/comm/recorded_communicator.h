@@ -9,7 +9,7 @@
 #include "nadi/comm/comm_record.h"
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class RecordedCommunicator : public Communicator {
  public:
@@ -47,4 +47,4 @@ class RecordedCommunicator : public Communicator {
   CommRecord& record_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

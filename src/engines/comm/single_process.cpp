@@ -7,7 +7,7 @@
 #include "nadi/comm/combine.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // A group of one is of the host, like all that this communicator moves.
@@ -89,4 +89,4 @@ Nanoseconds SingleProcess::wait(CommRequest request) {
 
 void SingleProcess::barrier(CommGroup /*group*/) {}
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class SingleProcess : public Communicator {
  public:
@@ -35,4 +35,4 @@ class SingleProcess : public Communicator {
   std::uint32_t groups_ = 1;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::span<std::byte> bytes_of(std::vector<float>& numbers) {
@@ -60,4 +60,4 @@ TEST(SingleProcessDeathTest, has_nobody_to_send_to) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,11 +5,11 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 inline Nanoseconds steady_time() {
   using std::chrono::duration_cast, std::chrono::nanoseconds, std::chrono::steady_clock;
   return Nanoseconds{duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count()};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -26,7 +26,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class ThreadWorld {
  public:
@@ -273,4 +273,4 @@ class ThreadWorld {
   std::vector<std::unique_ptr<Member>> ranks_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

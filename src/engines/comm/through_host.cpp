@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 ThroughHost::ThroughHost(Communicator& host, CommMemory memory, HostCopies& copies)
     : host_(host), memory_(memory), copies_(copies) {
@@ -139,4 +139,4 @@ Nanoseconds ThroughHost::wait(CommRequest request) {
   return release(waited);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -17,7 +17,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Copies between memory of the device and of the host.
 class HostCopies {
@@ -82,4 +82,4 @@ class ThroughHost : public Communicator {
   std::vector<Request> requests_;  // by number; those that are not used are free
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

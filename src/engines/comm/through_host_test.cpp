@@ -7,7 +7,7 @@
 
 #include "nadi/comm/thread_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr CommMemory kDevice = device_memory(2);
@@ -175,4 +175,4 @@ TEST_F(ThroughHostTest, a_test_that_finds_it_done_delivers_it) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,7 +5,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/cpu/vector_math.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 struct Identity {
@@ -124,4 +124,4 @@ void swiglu_grad_kernel(const KernelCall& call) {
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -5,7 +5,7 @@
 
 #include "nadi/cpu/row_prefetch.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // Rows of keys or values, D wide and `stride` apart.
@@ -107,4 +107,4 @@ void attend_few(const AttentionOperands& in, std::int64_t b, std::int64_t kv_hea
   }
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

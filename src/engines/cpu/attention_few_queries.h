@@ -7,7 +7,7 @@
 #include "nadi/cpu/attention_operands.h"
 #include "nadi/cpu/softmax_row.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // Up to this many rows per key-value head; with more, transposing keys pays. Measured by
 // bench/attention_bench.
@@ -28,4 +28,4 @@ struct FewQueries {
 // Leaves y as sums that the caller divides by the softmax's.
 void attend_few(const AttentionOperands& in, std::int64_t b, std::int64_t kv_head, const FewQueries& rows);
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

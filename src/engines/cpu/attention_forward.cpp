@@ -18,7 +18,7 @@
 #include "nadi/cpu/workspace_slices.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr std::int64_t kTaskRows = 4 * kQueryRows;
@@ -243,4 +243,4 @@ void attention_kernel(const KernelCall& call) {
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

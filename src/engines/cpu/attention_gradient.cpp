@@ -18,7 +18,7 @@
 #include "nadi/cpu/workspace_slices.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 using namespace attention_input;
@@ -324,4 +324,4 @@ void attention_grad_kernel(const KernelCall& call) {
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

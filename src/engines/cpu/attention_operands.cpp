@@ -7,7 +7,7 @@
 #include "nadi/cpu/softmax_row.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 using namespace attention_input;
@@ -169,4 +169,4 @@ std::span<const PanelExtent> SeenColumns::per_key(std::int64_t width, Extents& e
   return std::span(extents).first(key_panels);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

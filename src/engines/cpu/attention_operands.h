@@ -21,7 +21,7 @@
 #include "nadi/cpu/tile_product.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // Queries and keys that are worked on at a time. A tile of scores, and one of keys of width 64, takes 20 KiB.
 inline constexpr std::int64_t kQueryRows = 64;
@@ -121,4 +121,4 @@ class SeenColumns {
   std::array<std::int64_t, divided_up(kQueryRows, kPanelRows)> columns_;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 struct UnitRange {
   std::int64_t first = 0;
@@ -41,4 +41,4 @@ UnitRange balanced_part(std::int64_t units, const PartOf& part, const Cost& cost
   return range;
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

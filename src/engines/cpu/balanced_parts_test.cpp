@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // Costs 1 2 3 4 5 5: the sum is 20, and the first four are half of it.
@@ -34,4 +34,4 @@ TEST(BalancedPart, CoversEverythingOnce) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

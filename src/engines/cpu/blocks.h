@@ -25,7 +25,7 @@
 #include "nadi/engine/element.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 inline constexpr std::int64_t kBlock = 512;
 using Block = float[kBlock];
@@ -156,4 +156,4 @@ inline void write_integer(const Operand& operand, std::int64_t index, std::int64
     reinterpret_cast<std::int32_t*>(operand.data)[index] = static_cast<std::int32_t>(value);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -13,7 +13,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cpu/blocks.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class ColumnSums {
  public:
@@ -66,4 +66,4 @@ void put_sums(const Target& target, std::int64_t columns, int parts, const Total
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

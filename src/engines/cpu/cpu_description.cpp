@@ -8,7 +8,7 @@
 #include "nadi/cpu/gemm.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 #ifndef NADI_CPU_MARCH
@@ -59,4 +59,4 @@ CpuDescription describe_cpu() {
   return cpu;
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -6,7 +6,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 struct CpuDescription {
   std::string name = {};                    // as the system calls it; empty where it does not say
@@ -21,4 +21,4 @@ CpuDescription describe_cpu();
 // Error (environment) when the processor lacks instructions that kernels were compiled with.
 void check_instructions();
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

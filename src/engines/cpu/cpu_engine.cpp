@@ -16,7 +16,7 @@
 #include "nadi/engine/host_threads.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 Nanoseconds now() {
@@ -204,4 +204,4 @@ Bytes CpuEngine::sent() const {
   return state_->comm.sent();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

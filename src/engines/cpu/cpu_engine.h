@@ -9,7 +9,7 @@
 #include "nadi/engine/device_engine.h"
 #include "nadi/engine/engine_options.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // What the engine holds, made before the part of it that every engine has.
 class CpuEngineState;
@@ -47,4 +47,4 @@ class CpuEngine : private CpuEngineStateOwner, public DeviceEngine {
 // ranks.
 KernelPlan plan_cpu_kernels(const Program& program, int threads, bool connected);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

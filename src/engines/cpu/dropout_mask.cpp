@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 #ifdef __AVX2__
@@ -99,4 +99,4 @@ void DropoutMask::factors(std::int64_t first, std::int64_t count, float* factors
   }
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -9,7 +9,7 @@
 #include "nadi/base/random.h"
 #include "nadi/cpu/kernel.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 struct DropoutArguments {
   const Operand& random;  // i64 [3]: seed, step, number of the batch's first sample
@@ -33,4 +33,4 @@ class DropoutMask {
   float scale_;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

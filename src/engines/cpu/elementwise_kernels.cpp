@@ -5,7 +5,7 @@
 #include "nadi/cpu/dropout_mask.h"
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // x as a matrix whose rows are summed. Narrow ones are read row by row, and threads take rows; where a sum
@@ -166,4 +166,4 @@ void all_reduce_grad_kernel(const KernelCall& call) {
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

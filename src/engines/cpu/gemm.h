@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // c = alpha * op(a) op(b) + beta * c, row-major. op(a) is [m, k], op(b) is [k, n]; a transposed operand lies
 // in memory as [k, m] or [n, k]. Leading dimensions are elements from row to row of what lies in memory. With
@@ -38,4 +38,4 @@ void gemm_plain(const Gemm& call);
 // "oneDNN 2.6.3", "OpenBLAS", "plain loops".
 std::string_view gemm_library();
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -6,7 +6,7 @@
 #define NADI_TEXT(x) #x
 #define NADI_VERSION_TEXT(major, minor) "oneDNN " NADI_TEXT(major) "." NADI_TEXT(minor)
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // oneDNN generates and keeps a kernel per kind of call itself; the plain interface costs no more than its
 // primitives and takes any leading dimension.
@@ -21,4 +21,4 @@ std::string_view gemm_library() {
   return NADI_VERSION_TEXT(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

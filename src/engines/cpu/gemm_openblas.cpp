@@ -2,7 +2,7 @@
 
 #include "nadi/cpu/gemm.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 void gemm(const Gemm& call) {
   const auto as_int = [](std::int64_t value) { return static_cast<blasint>(value); };
@@ -16,4 +16,4 @@ std::string_view gemm_library() {
   return "OpenBLAS";
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -1,6 +1,6 @@
 #include "nadi/cpu/gemm.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // Sums in double precision: the oracle of the libraries, and what builds without any of them run on.
 void gemm_plain(const Gemm& call) {
@@ -18,4 +18,4 @@ void gemm_plain(const Gemm& call) {
   }
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

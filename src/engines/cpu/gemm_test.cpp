@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 TEST(Gemm, EqualsThePlainOne) {
@@ -39,4 +39,4 @@ TEST(Gemm, EqualsThePlainOne) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -1,6 +1,6 @@
 #include "nadi/cpu/gemm.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 void gemm(const Gemm& call) {
   gemm_plain(call);
@@ -10,4 +10,4 @@ std::string_view gemm_library() {
   return "plain loops";
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

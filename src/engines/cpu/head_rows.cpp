@@ -5,7 +5,7 @@
 #include "nadi/cpu/tile_product.h"
 #include "nadi/engine/element.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 HeadRows::HeadRows(const Operand& operand, std::int64_t head_width, std::int64_t first_head)
     : data_(operand.data),
@@ -63,4 +63,4 @@ void HeadRows::store(const Place& place, float scale, float* row, bool add) cons
   for (std::int64_t i = 0; i < width_; ++i) convert_from_float(row + i, 1, at(i), dtype_);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

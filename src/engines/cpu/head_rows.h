@@ -8,7 +8,7 @@
 #include "nadi/cpu/kernel.h"
 #include "nadi/cpu/row_prefetch.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class HeadRows {
  public:
@@ -59,4 +59,4 @@ class HeadRows {
   std::int64_t element_stride_ = 1;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -4,7 +4,7 @@
 
 #include "nadi/graph/memory_plan.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 std::byte* HostMemory::allocate(Bytes size) {
   // Small pieces are not worth waking the threads.
@@ -30,4 +30,4 @@ std::span<std::byte> HostMemory::host_view(std::byte* address, std::int64_t size
   return {address, static_cast<std::size_t>(size)};
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

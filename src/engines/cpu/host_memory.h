@@ -6,7 +6,7 @@
 #include "nadi/cpu/prefaulted_memory.h"
 #include "nadi/engine/device_memory.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class HostMemory : public DeviceMemory {
  public:
@@ -25,4 +25,4 @@ class HostMemory : public DeviceMemory {
   Bytes allocated_;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -6,7 +6,7 @@
 #include "nadi/cpu/strided_copy.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 void HostMover::copy(const Operand& from, std::byte* to) {
   if (is_contiguous(from.shape(), from.strides)) {
@@ -33,4 +33,4 @@ void HostMover::clear(std::span<std::byte> bytes) {
   std::ranges::fill(bytes, std::byte{0});
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -3,7 +3,7 @@
 
 #include "nadi/comm/op_transfer.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class HostMover : public TransferMover {
  public:
@@ -17,4 +17,4 @@ class HostMover : public TransferMover {
   int threads_;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -16,7 +16,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class KernelCall {
  public:
@@ -132,4 +132,4 @@ void next_update_kernel(const KernelCall& call);
 
 void all_reduce_grad_kernel(const KernelCall& call);
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

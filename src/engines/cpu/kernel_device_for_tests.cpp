@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cpu/prepared_graph.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::size_t kGuard = 64;
@@ -79,4 +79,4 @@ TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const Ke
   return results;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,10 +5,10 @@
 
 #include <limits>
 
-#include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(CpuKernelErrors, RefuseSettingsThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/cpu/kernel.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // Ops without a kernel: views, which nobody runs; fp8, which the engine refuses when a program is loaded; and
@@ -87,4 +87,4 @@ const KernelEntry& kernel_entry(OpKind kind) {
   return kEntries[static_cast<std::size_t>(kind)];
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -6,7 +6,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/engine/input_numbers.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr std::int64_t kElsewhere = -1;
@@ -147,4 +147,4 @@ void advance_kernel(const KernelCall& call) {
     write_integer(call.outputs[0], i, integer_at(call.inputs[0], i) + by);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

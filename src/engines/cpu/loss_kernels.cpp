@@ -11,7 +11,7 @@
 #include "nadi/engine/input_numbers.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 using namespace cross_entropy_input;
@@ -195,4 +195,4 @@ void sharded_cross_entropy_kernel(const KernelCall& call) {
   put_loss(call);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

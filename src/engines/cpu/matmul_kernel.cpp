@@ -16,7 +16,7 @@
 #include "nadi/engine/host_threads.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 enum Input { kA, kB, kBias };
@@ -299,4 +299,4 @@ void matmul_kernel(const KernelCall& call) {
     multiply_packed(problem, call, epilogue, alpha);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

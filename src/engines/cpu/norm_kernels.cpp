@@ -8,7 +8,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/cpu/column_sums.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 struct Rows {
@@ -243,4 +243,4 @@ void rms_norm_grad_kernel(const KernelCall& call) {
            [&](int thread) { return reinterpret_cast<const double*>(memory_of(thread)); });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

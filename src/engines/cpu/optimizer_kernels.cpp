@@ -8,7 +8,7 @@
 #include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/sgd.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // Where nothing changes: outputs are mostly the inputs' own memory, and else copies.
@@ -228,4 +228,4 @@ void next_update_kernel(const KernelCall& call) {
   write_integer(call.outputs[kSkippedUpdatesAfter], 0, skipped_updates + (skipped ? 1 : 0));
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -10,7 +10,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr std::int64_t kHugePage = 2 << 20;
@@ -66,4 +66,4 @@ PrefaultedMemory::~PrefaultedMemory() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

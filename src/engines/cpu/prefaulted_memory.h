@@ -8,7 +8,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class PrefaultedMemory {
  public:
@@ -27,4 +27,4 @@ class PrefaultedMemory {
   std::size_t size_ = 0;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -10,7 +10,7 @@
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 [[noreturn]] void refuse(const Op& op) {
@@ -130,4 +130,4 @@ void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses
                      .threads = threads_});
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -23,12 +23,16 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/operand_layout.h"
 
-namespace nadi {
-class OpTransfers;
+namespace nadi::inline traces {
 struct ExecutedStep;
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
-namespace nadi::cpu {
+namespace nadi::inline engines {
+
+class OpTransfers;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline engines::cpu {
 
 struct PreparedOperand : OperandLayout {
   std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
@@ -99,4 +103,4 @@ class KernelRunner {
   std::vector<Operand> outputs_;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

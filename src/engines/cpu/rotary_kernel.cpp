@@ -13,7 +13,7 @@
 #include "nadi/cpu/workspace_slices.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // One per thread.
@@ -131,4 +131,4 @@ void rotary_kernel(const KernelCall& call) {
                });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

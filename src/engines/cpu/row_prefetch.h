@@ -13,7 +13,7 @@
 
 #include "nadi/base/round_up.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // `rows` pieces of memory of the same size.
 struct RowSpan {
@@ -58,4 +58,4 @@ class RowPrefetch {
   std::int64_t per_step_ = 0;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

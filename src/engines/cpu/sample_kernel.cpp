@@ -22,7 +22,7 @@
 #include "nadi/cpu/workspace_slices.h"
 #include "nadi/graph/ops/decoding.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -234,4 +234,4 @@ void sample_kernel(const KernelCall& call) {
                });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

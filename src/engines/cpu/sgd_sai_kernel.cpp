@@ -10,7 +10,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 using namespace sgd_sai_input;
@@ -131,4 +131,4 @@ void sgd_sai_kernel(const KernelCall& call) {
                  });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

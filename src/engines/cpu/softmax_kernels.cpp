@@ -10,7 +10,7 @@
 #include "nadi/engine/element.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr std::int64_t kExpCost = 4;  // elements of a plain loop that one of these takes as long as
@@ -114,4 +114,4 @@ void sum_head_groups_kernel(const KernelCall& call) {
                });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

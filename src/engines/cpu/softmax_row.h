@@ -7,7 +7,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/cpu/vector_math.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -50,4 +50,4 @@ struct RunningSoftmax {
   }
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -8,7 +8,7 @@
 
 #include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 void strided_copy(const StridedCopy& copy, int threads) {
   // Axes [0, outer) are walked; a block is what lies contiguously inside.
@@ -42,4 +42,4 @@ void strided_copy(const StridedCopy& copy, int threads) {
                });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

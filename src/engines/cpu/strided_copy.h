@@ -7,7 +7,7 @@
 
 #include "nadi/graph/shape.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 struct StridedCopy {
   const std::byte* source = nullptr;
@@ -18,4 +18,4 @@ struct StridedCopy {
 };
 void strided_copy(const StridedCopy& copy, int threads);
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

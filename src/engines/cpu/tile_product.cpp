@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr int kLanes = 8;
@@ -117,4 +117,4 @@ void transpose(const Transposition& tiles, std::int64_t rows, std::int64_t colum
   }
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

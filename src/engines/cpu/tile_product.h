@@ -15,7 +15,7 @@
 
 #include "nadi/base/round_up.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // A panel of 6 rows and 16 columns keeps its sums in 12 of the 16 registers of 8 floats.
 inline constexpr int kPanelRows = 6;
@@ -61,4 +61,4 @@ struct Transposition {
 };
 void transpose(const Transposition& tiles, std::int64_t rows, std::int64_t columns);
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // Small whole numbers: products and sums are exact, whatever their order.
@@ -85,4 +85,4 @@ TEST(Transpose, SwapsRowsAndColumnsAndPadsWithZeros) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 // e^x; 0 below about -87.3, largest finite number above 88.3 (never infinity), NaN for NaN.
 inline float fast_exp(float x) {
@@ -76,4 +76,4 @@ inline Normal standard_normal(float x) {
   return {x < 0.0F ? beyond : 1.0F - beyond, kPeak * e};
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

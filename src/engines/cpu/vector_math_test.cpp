@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -67,4 +67,4 @@ TEST(StandardNormal, IsCloseEverywhere) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -5,7 +5,7 @@
 #include "nadi/cpu/blocks.h"
 #include "nadi/cpu/strided_copy.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 namespace {
 
 // How a strided source is walked in the order of its elements: in runs that are evenly strided, the innermost
@@ -153,4 +153,4 @@ void fill_kernel(const KernelCall& call) {
                  [&](std::int64_t first, std::int64_t count) { target.put(first, count, values); });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -11,7 +11,7 @@
 
 #include "nadi/base/round_up.h"
 
-namespace nadi::cpu {
+namespace nadi::inline engines::cpu {
 
 class WorkspaceSlices {
  public:
@@ -33,4 +33,4 @@ class WorkspaceSlices {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace nadi::cpu
+}  // namespace nadi::inline engines::cpu

@@ -8,7 +8,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/packed.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Elements of 16 bits need fewer digits of a result.
@@ -161,4 +161,4 @@ void swiglu_grad_kernel(const KernelCall& call) {
   launch_elementwise<3, 2>(call, call.op(), SwigluGrad{});
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -8,7 +8,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // One instruction each; what is too small for a normal number becomes 0.
 __device__ inline float quick_exp2(float x) {
@@ -104,4 +104,4 @@ void with_activation(Activation form, const F& f) {
   unreachable();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

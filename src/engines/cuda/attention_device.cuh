@@ -11,7 +11,7 @@
 #include "nadi/cuda/attention_operands.h"
 #include "nadi/cuda/device_code.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // A query sees the keys at positions below this.
 __device__ inline int attention_limit(const AttentionOperands& in, int b, int token) {
@@ -117,4 +117,4 @@ __device__ inline int dropout_token(const AttentionOperands& in, int token) {
   return in.query_positions != nullptr ? in.query_positions[token] : token;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/attention_tiles.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 template <class Tiles>
@@ -127,4 +127,4 @@ void launch_attention_forward(const AttentionForward& forward, const DeviceTrait
       });
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

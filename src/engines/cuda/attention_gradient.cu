@@ -13,7 +13,7 @@
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/attention_tiles.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Tiles of both kernels, scores and their gradients, and up to four numbers per row.
@@ -261,4 +261,4 @@ void launch_attention_gradient(const AttentionGradient& gradient, const float* s
       });
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/cuda/cudnn_attention.h"
 #include "nadi/cuda/kernels.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void attention_kernel(const KernelCall& call) {
   const AttentionForward forward = attention_forward_operands(call.op());
@@ -36,4 +36,4 @@ void attention_grad_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

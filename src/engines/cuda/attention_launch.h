@@ -10,7 +10,7 @@
 #include "nadi/cuda/attention_operands.h"
 #include "nadi/cuda/device.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Widest head that the kernels take.
 inline constexpr std::int64_t kMostHeadWidth = 256;
@@ -41,4 +41,4 @@ bool launch_few_queries(const AttentionForward& forward, float* partial_results,
 // The same with a cache that is short, where waiting is what takes the time (short_cache_kernel.cu).
 bool launch_short_cache(const AttentionForward& forward, const Device& device, cudaStream_t stream);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

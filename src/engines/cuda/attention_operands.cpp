@@ -5,7 +5,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using namespace attention_input;
@@ -91,4 +91,4 @@ AttentionGradient attention_gradient_operands(const OpCall& call) {
           .add_dv = call.accumulates(v)};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -14,7 +14,7 @@
 #include "nadi/cuda/kernel.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // The heads of a tensor [B, tokens, heads * D]: element d of head h of token t of sequence b is at
 //   data + b * batch_stride + t * token_stride + h * head_stride + d * element_stride     (in elements)
@@ -77,4 +77,4 @@ struct AttentionGradient {
 };
 AttentionGradient attention_gradient_operands(const OpCall& call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

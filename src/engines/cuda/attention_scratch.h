@@ -8,7 +8,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Which probabilities dropout keeps, one bit each, for the second of two kernels: random numbers are what
 // takes the time with dropout. By query head, 32 queries and 16 keys, 16 bits for every thread of a warp.
@@ -35,4 +35,4 @@ struct AttentionScratch {
   std::int64_t bytes() const { return sums + kept; }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

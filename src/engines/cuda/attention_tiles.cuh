@@ -7,7 +7,7 @@
 
 #include "nadi/cuda/attention_device.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 template <int kWidth_, int kRows_>
 struct AttentionTiles {
@@ -185,4 +185,4 @@ void with_attention_tiles(std::int64_t D, std::int64_t shared_memory, Bytes byte
   f(AttentionTiles<256, 16>{});
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

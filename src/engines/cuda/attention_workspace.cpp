@@ -7,7 +7,7 @@
 #include "nadi/cuda/few_queries.h"
 #include "nadi/cuda/kernel_needs.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 std::int64_t attention_workspace(const OpView& op, const DeviceTraits& traits) {
   const AttentionExtents e = attention_extents(op);
@@ -19,4 +19,4 @@ std::int64_t attention_grad_workspace(const OpView& op, const DeviceTraits& trai
   return std::max(AttentionScratch(op).bytes(), cudnn_attention_workspace(op, traits));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -3,7 +3,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/graph_fills.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 CapturedRun::~CapturedRun() {
   if (capturing_) {  // an error came in between
@@ -85,4 +85,4 @@ void CapturedRun::launch(CommOps& comm) const {
   comm.count_sent(sent_);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

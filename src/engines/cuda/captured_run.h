@@ -21,7 +21,7 @@
 #include "nadi/cuda/comm_ops.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class CapturedRun {
  public:
@@ -82,4 +82,4 @@ class CapturedRun {
   Bytes sent_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

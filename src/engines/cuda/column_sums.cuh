@@ -15,7 +15,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Where sums are to be.
 struct SumTarget {
@@ -328,4 +328,4 @@ void launch_column_sums(const KernelCall& call, const ColumnSumsPlan& plan, cons
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

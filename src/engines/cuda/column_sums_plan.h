@@ -10,7 +10,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct ColumnSumsPlan {
   static constexpr std::int64_t kTile = 64;  // columns of a block, at most: parts have room for so many
@@ -45,4 +45,4 @@ struct ColumnSumsPlan {
   }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -4,15 +4,15 @@
 
 #include "nadi/base/error.h"
 #include "nadi/comm/message_lines.h"
-#include "nadi/cuda/nccl_communicator.h"
 #include "nadi/comm/op_transfers.h"
 #include "nadi/comm/plan_groups.h"
 #include "nadi/comm/through_host.h"
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/device_mover.h"
+#include "nadi/cuda/nccl_communicator.h"
 #include "nadi/cuda/pinned_copies.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 CommOpCall call_of(const OpCall& op) {
@@ -120,4 +120,4 @@ Bytes CommOps::sent_by(const OpCall& op) {
   return OpTransfers::sent_by(call_of(op));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

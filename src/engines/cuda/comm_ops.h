@@ -38,13 +38,19 @@
 #include "nadi/cuda/device_choice.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi {
-class PlanGroups;
-struct ExecutedStep;
+namespace nadi::inline describe {
 struct Program;
-}  // namespace nadi
+}  // namespace nadi::inline describe
+namespace nadi::inline traces {
+struct ExecutedStep;
+}  // namespace nadi::inline traces
 
-namespace nadi::cuda {
+namespace nadi::inline engines {
+
+class PlanGroups;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline engines::cuda {
 
 class CommOps {
  public:
@@ -90,4 +96,4 @@ class CommOps {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

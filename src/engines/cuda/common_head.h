@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 inline constexpr std::int64_t kNoHead = -1;
 
@@ -43,4 +43,4 @@ class CommonHead {
   bool empty_ = true;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 
 #include <cuda_runtime.h>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 __device__ inline void copy_ahead(void* to, const void* from) {
   asm volatile(
@@ -22,4 +22,4 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // The header's major version: its structures are passed to the library.
@@ -39,4 +39,4 @@ CublasLt::CublasLt() : library(open_cublas_lt()) {
   find(candidates, "cublasLtMatmulAlgoGetHeuristic");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

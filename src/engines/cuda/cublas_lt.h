@@ -6,7 +6,7 @@
 
 #include "nadi/cuda/shared_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct CublasLt {
   // Error (environment) when the library is not there, or lacks a function.
@@ -29,4 +29,4 @@ struct CublasLt {
   decltype(&cublasLtMatmulAlgoGetHeuristic) candidates;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

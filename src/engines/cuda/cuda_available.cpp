@@ -13,7 +13,7 @@
 #include "nadi/cuda/device_sharing.h"
 #include "nadi/cuda/shared_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kOldestCapability = 80;
@@ -178,4 +178,4 @@ CudaDescription describe_cuda() {
   return description;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct WhyNoCuda {
   std::string reason;  // "this build has no CUDA", "no NVIDIA driver", ...
@@ -51,4 +51,4 @@ struct CudaDescription {
 };
 CudaDescription describe_cuda();
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

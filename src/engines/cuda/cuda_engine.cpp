@@ -24,12 +24,12 @@
 #include "nadi/cuda/nvtx_ranges.h"
 #include "nadi/cuda/prepared_graph.h"
 #include "nadi/engine/device_engine.h"
+#include "nadi/engine/engine_options.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/engine/input_numbers.h"
-#include "nadi/engine/engine_options.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace cuda {
 namespace {
 
@@ -453,4 +453,4 @@ std::unique_ptr<Engine> make_cuda_engine(const EngineOptions& options) {
   return std::make_unique<cuda::CudaEngine>(options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -11,14 +11,17 @@
 
 #include <memory>
 
-namespace nadi {
+namespace nadi::inline describe {
+struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline engines {
 
 class Engine;
 struct EngineOptions;
 struct KernelPlan;
-struct Program;
 
 // Error (environment) where CUDA cannot be used, saying why.
 std::unique_ptr<Engine> make_cuda_engine(const EngineOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void check_cuda(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
@@ -22,4 +22,4 @@ void check_launch(const KernelCall& call) {
       "see 'nadi devices' for what this machine has");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void check_cuda(cudaError_t result, const char* call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

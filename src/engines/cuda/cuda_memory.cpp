@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cuda/cuda_error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::size_t kStaging = std::size_t{4} << 20;
@@ -76,4 +76,4 @@ void CudaMemory::read(const std::byte* source, std::span<std::byte> into) const 
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

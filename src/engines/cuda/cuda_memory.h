@@ -6,7 +6,7 @@
 #include "nadi/cuda/device.h"
 #include "nadi/engine/device_memory.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class CudaMemory : public DeviceMemory {
  public:
@@ -33,4 +33,4 @@ class CudaMemory : public DeviceMemory {
   Bytes allocated_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

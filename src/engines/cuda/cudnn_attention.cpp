@@ -14,7 +14,7 @@
 #include "nadi/cuda/cudnn_attention_workspace.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Up to this version the gradient is right for other numbers of keys only when it is told the lengths.
@@ -238,4 +238,4 @@ bool CudnnAttention::run_gradient(const KernelCall& call) {
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

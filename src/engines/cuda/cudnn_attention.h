@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class Device;
 struct KernelCall;
@@ -32,4 +32,4 @@ class CudnnAttention {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using Ids = CudnnAttentionPlan::Ids;
@@ -181,4 +181,4 @@ CudnnAttentionPlan plan_attention(const CudnnLibrary& cudnn, cudnnHandle_t handl
   return AttentionGraph(cudnn, problem).plan(handle, workspace_limit);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

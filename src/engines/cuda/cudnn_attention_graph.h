@@ -11,7 +11,7 @@
 
 #include "nadi/cuda/cudnn_graph.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Elements from one sequence to the next and from one token to the next; heads are D elements apart.
 struct TokenStrides {
@@ -51,4 +51,4 @@ struct CudnnAttentionPlan {
 CudnnAttentionPlan plan_attention(const CudnnLibrary& cudnn, cudnnHandle_t handle,
                                   const CudnnAttentionProblem& problem, std::int64_t workspace_limit);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

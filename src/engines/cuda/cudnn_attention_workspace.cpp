@@ -4,7 +4,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using namespace attention_input;
@@ -69,4 +69,4 @@ std::int64_t cudnn_attention_workspace(const OpView& op, const DeviceTraits& tra
   return cudnn_gradient_scratch(op, traits).bytes();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

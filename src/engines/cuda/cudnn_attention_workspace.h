@@ -6,11 +6,13 @@
 
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 struct OpView;
-}
+}  // namespace nadi::inline describe
 
-namespace nadi::cuda {
+namespace nadi::inline engines {}
+
+namespace nadi::inline engines::cuda {
 
 // By types, shapes and attributes of the op; at run time addresses must be multiples of 16, too. bf16 and
 // fp16 without dropout, each query at the position that its row says, no few tokens; gradients are not added
@@ -33,4 +35,4 @@ CudnnGradientScratch cudnn_gradient_scratch(const OpView& op, const DeviceTraits
 // cuDNN's own workspace of the forward pass.
 inline constexpr std::int64_t kCudnnForwardWorkspace = 1024;
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

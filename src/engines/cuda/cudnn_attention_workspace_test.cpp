@@ -9,7 +9,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct AttentionShapes {
@@ -104,4 +104,4 @@ TEST(CudnnAttention, HasTheWorkspaceThatPlansAskFor) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

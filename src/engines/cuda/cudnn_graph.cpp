@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::int64_t kMostProposals = 16;
@@ -251,4 +251,4 @@ void CudnnPlan::run(cudnnHandle_t handle, std::span<const CudnnBinding> bindings
     throw CudnnRefusal(format("{}: {}", cudnn_->error_string(status), cudnn_->last_error()));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -27,7 +27,7 @@
 
 #include "nadi/cuda/cudnn_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // What cuDNN did not want, in its words.
 class CudnnRefusal : public std::exception {
@@ -152,4 +152,4 @@ class CudnnGraph {
   std::vector<CudnnPlan::Scalar> scalars_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 
 #include "nadi/cuda/shared_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::size_t kOldestCudnn = 91400;  // attention of earlier ones was not tried
@@ -49,4 +49,4 @@ std::string CudnnLibrary::last_error() const {
   return message.data();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

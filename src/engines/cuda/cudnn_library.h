@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct CudnnLibrary {
   // The one of this process: looked for once, where the loader looks and in the folders of the CUDA toolkit;
@@ -39,4 +39,4 @@ struct CudnnLibrary {
   bool load();
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

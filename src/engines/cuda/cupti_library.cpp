@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cuda/shared_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct CuptiSearch {
   CuptiSearch() {
@@ -72,4 +72,4 @@ void CuptiLibrary::must(CUptiResult result, std::string_view what) const {
   throw environment_error(format("CUPTI cannot {}: {}", what, text(result)));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class CuptiLibrary {
  public:
@@ -51,4 +51,4 @@ class CuptiLibrary {
   friend struct CuptiSearch;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

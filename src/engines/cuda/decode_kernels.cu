@@ -16,7 +16,7 @@
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/ops/rotary.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using decode::NormKind;
@@ -383,4 +383,4 @@ void decode_product_add_kernel(const KernelCall& call) {
   if (!product_add(call)) run_one_by_one(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -16,7 +16,7 @@
 #include "nadi/cuda/decode_rows.cuh"
 #include "nadi/cuda/gelu_value.cuh"
 
-namespace nadi::cuda::decode {
+namespace nadi::inline engines::cuda::decode {
 
 inline constexpr int kLoads = 4;  // of 16 bytes, that a lane has under way for one output of a piece
 
@@ -309,4 +309,4 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
   }
 }
 
-}  // namespace nadi::cuda::decode
+}  // namespace nadi::inline engines::cuda::decode

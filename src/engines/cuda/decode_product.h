@@ -4,10 +4,10 @@
 
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Computes a matmul of at most kFewRows rows. False, and nothing was done, where it is none, or where its
 // operands do not allow it.
 bool decode_matmul(const KernelCall& call, const OpCall& op);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda::decode {
+namespace nadi::inline engines::cuda::decode {
 
 inline constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 inline constexpr int kMostProducts = 3;
@@ -255,4 +255,4 @@ __device__ void bring_angles(const Products& p, float2 (&turn)[R][kMostAngles]) 
   }
 }
 
-}  // namespace nadi::cuda::decode
+}  // namespace nadi::inline engines::cuda::decode

@@ -7,7 +7,7 @@
 #include "nadi/cuda/cudnn_attention.h"
 #include "nadi/cuda/matrix_products.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 Device::Device(int number, const MathOptions& options) : number_(number) {
   if (const auto why = why_no_cuda()) throw environment_error(why->reason, why->hint);
@@ -42,4 +42,4 @@ MatrixProducts& Device::products() {
   return *products_;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class MatrixProducts;  // matrix_products.h
 class CudnnAttention;  // cudnn_attention.h
@@ -48,4 +48,4 @@ class Device {
   std::unique_ptr<CudnnAttention> attention_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

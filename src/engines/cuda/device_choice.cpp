@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "nadi/base/error.h"
-#include "nadi/cuda/nccl_library.h"
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/device_sharing.h"
+#include "nadi/cuda/nccl_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 DeviceChoice choose_device(Communicator* world, const EnvironmentLookup& environment) {
   int visible = 0;
@@ -26,4 +26,4 @@ DeviceChoice choose_device(Communicator* world, const EnvironmentLookup& environ
   return choice;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -10,7 +10,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/launcher_environment.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct DeviceChoice {
   int number = 0;  // of those that the process sees
@@ -23,4 +23,4 @@ struct DeviceChoice {
 // GPU.
 DeviceChoice choose_device(Communicator* world, const EnvironmentLookup& environment);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -14,7 +14,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/dtype.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 template <class T>
 struct TypeTag {
@@ -147,4 +147,4 @@ inline unsigned blocks_for(std::int64_t work, std::int64_t per_block) {
   return static_cast<unsigned>((work + per_block - 1) / per_block);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,7 +5,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/strided_copy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void DeviceMover::copy(const Operand& from, std::byte* to) {
   const int rank = from.shape().rank();
@@ -41,4 +41,4 @@ void DeviceMover::clear(std::span<std::byte> bytes) {
   check_cuda(cudaMemsetAsync(bytes.data(), 0, bytes.size(), compute_), "cudaMemsetAsync");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,7 +5,7 @@
 
 #include "nadi/comm/op_transfer.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class DeviceMover : public TransferMover {
  public:
@@ -20,4 +20,4 @@ class DeviceMover : public TransferMover {
   cudaStream_t compute_ = nullptr;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -13,7 +13,7 @@
 #include "nadi/cuda/device_values_for_tests.h"
 #include "nadi/cuda/pinned_copies.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using Bytes8 = std::vector<std::uint8_t>;
@@ -112,4 +112,4 @@ TEST(PinnedCopies, carry_messages_through_the_host) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,7 +5,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/device.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 ExecutedDevice device_record(const Device& device) {
   cudaDeviceProp gpu{};
@@ -28,4 +28,4 @@ ExecutedDevice device_record(const Device& device) {
                          {"sharedMemPerMultiprocessor", number(gpu.sharedMemPerMultiprocessor)}}};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

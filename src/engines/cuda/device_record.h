@@ -3,11 +3,11 @@
 
 #include "nadi/recording/executed_step.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class Device;
 
 // With the properties that PyTorch's profiler writes.
 ExecutedDevice device_record(const Device& device);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

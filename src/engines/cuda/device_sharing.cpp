@@ -7,7 +7,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 int device_of_rank(const EnvironmentLookup& environment, int visible) {
   const std::int64_t number = rank_on_host(environment).value_or(rank_started(environment).value_or(0));
@@ -32,4 +32,4 @@ std::string why_through_host(Communicator& world, const DeviceIdentity& own) {
   return {};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/launcher_environment.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Of so many GPUs that the process sees, at least one: that with the rank's number among those of its host,
 // modulo how many there are. A launcher that does not say that number gives each rank its number of the job.
@@ -25,4 +25,4 @@ struct DeviceIdentity {
 // its own and NCCL. Collective; the same on all ranks.
 std::string why_through_host(Communicator& world, const DeviceIdentity& own);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

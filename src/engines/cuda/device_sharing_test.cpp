@@ -8,7 +8,7 @@
 #include "nadi/comm/single_process.h"
 #include "nadi/comm/thread_world_for_tests.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using testing::Each;
@@ -71,4 +71,4 @@ TEST(DeviceSharing, a_rank_without_nccl_is_named) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

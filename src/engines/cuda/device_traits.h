@@ -6,7 +6,7 @@
 
 #include "nadi/engine/engine_options.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct DeviceTraits {
   int compute_capability = 90;  // major * 10 + minor
@@ -19,4 +19,4 @@ struct DeviceTraits {
 // Places of variables, values and workspaces are multiples of this: what the libraries like best.
 inline constexpr std::int64_t kDeviceAlignment = 256;
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -13,7 +13,7 @@
 
 #include "nadi/cuda/cuda_error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 template <class T>
 class OnDevice {
@@ -61,4 +61,4 @@ class StreamForTests {
   cudaStream_t stream_ = nullptr;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -15,7 +15,7 @@
 #include "nadi/base/random.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct DropoutMask {
   const std::int64_t* random = nullptr;  // on the device: seed, step, number of the batch's first sample
@@ -121,4 +121,4 @@ inline DropoutOp dropout_op(const OpCall& op) {
           .rows = rows};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

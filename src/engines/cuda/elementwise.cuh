@@ -12,7 +12,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 inline constexpr int kElementwiseThreads = 256;
 inline constexpr int kElementwiseVectors = 2;  // that a thread has under way of each input
@@ -145,4 +145,4 @@ void launch_elementwise(const KernelCall& call, const OpCall& op, F f) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

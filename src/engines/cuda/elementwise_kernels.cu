@@ -8,7 +8,7 @@
 #include "nadi/cuda/strided_copy.h"
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -300,4 +300,4 @@ void all_reduce_grad_kernel(const KernelCall& call) {
     launch_elementwise<3, 1>(call, call.op(), PickExtreme{});
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

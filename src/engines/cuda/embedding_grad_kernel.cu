@@ -13,7 +13,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/radix_sort.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kTile = EmbeddingGradPlan::kTile;
@@ -231,4 +231,4 @@ void embedding_grad_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

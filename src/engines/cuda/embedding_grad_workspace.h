@@ -4,7 +4,7 @@
 #include "nadi/cuda/radix_sort.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct EmbeddingGradPlan {
   explicit EmbeddingGradPlan(const OpView& op)
@@ -29,4 +29,4 @@ struct EmbeddingGradPlan {
   }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

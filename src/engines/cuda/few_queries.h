@@ -11,7 +11,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct FewQueries {
   static constexpr std::int64_t kMostTokens = 8;
@@ -37,4 +37,4 @@ struct FewQueries {
   std::int64_t workspace;  // bytes, for the results of parts
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/few_queries.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // As many as there are registers for.
@@ -320,4 +320,4 @@ bool launch_few_queries(const AttentionForward& forward, float* partial_results,
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

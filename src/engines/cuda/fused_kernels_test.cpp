@@ -7,11 +7,11 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cuda/fusing.h"
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using testing::ElementsAre;
@@ -409,4 +409,4 @@ TEST(PaddedLogits, FromTheProductToItsGradients) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

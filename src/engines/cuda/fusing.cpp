@@ -14,7 +14,7 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // The ops of a section without views, from one of them on.
@@ -320,4 +320,4 @@ std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const Devi
   return sum + product;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -17,7 +17,7 @@
 #include "nadi/cuda/device_traits.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 enum class FusedKind : std::uint8_t {
   kNone,          // a single op
@@ -57,4 +57,4 @@ std::vector<FusedOps> fused_ops(const Program& program, std::size_t graph, const
 // Bytes of workspace that a fused kernel may use: as much as its ops together, of products as one of them.
 std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

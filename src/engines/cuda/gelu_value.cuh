@@ -4,7 +4,7 @@
 
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // 0.5 x (1 + tanh(u)) is x times the logistic function of 2u: no cancellation where x is far below 0.
 __device__ inline float gelu_tanh(float x) {
@@ -62,4 +62,4 @@ __device__ inline float activated_as(Activation activation, float x) {
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

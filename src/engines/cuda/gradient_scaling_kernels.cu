@@ -13,7 +13,7 @@
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/graph/ops/next_update.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -246,4 +246,4 @@ void next_update_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST(GradientWithLoss, TakesThePlaceOfLogits) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,7 +5,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/graph_fills.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -106,4 +106,4 @@ std::size_t fills_as_kernels(cudaGraph_t graph) {
   return fills;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

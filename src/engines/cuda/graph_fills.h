@@ -13,9 +13,9 @@
 
 #include <cstddef>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Replaces every fill by a kernel with the same dependencies; returns how many there were.
 std::size_t fills_as_kernels(cudaGraph_t graph);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct Integers {
   void* data = nullptr;  // nullptr: absent
@@ -33,4 +33,4 @@ inline Integers integers_of(const OpCall& op, std::size_t i) {
   return op.has(i) ? integers_of(op.inputs[i]) : Integers{};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Writes the ops that are computed instead, and where their tensors are.
@@ -202,4 +202,4 @@ JoinedProducts join_products(const Graph& graph, const GradientsRun& run) {
   return writer.take();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -17,7 +17,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/graph/memory_plan.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct JoinedProducts {
   // What is computed, one op after the other: an add behind a product belongs to it.
@@ -36,4 +36,4 @@ struct JoinedProducts {
 JoinedProducts join_products(const Graph& graph, const ResultsRun& run);
 JoinedProducts join_products(const Graph& graph, const GradientsRun& run);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

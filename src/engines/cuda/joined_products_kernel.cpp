@@ -1,7 +1,7 @@
 // Joined products (joined_products.h) are few large ops, and each has its kernel.
 #include "nadi/cuda/kernels.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void joined_products_kernel(const KernelCall& call) {
   for (std::size_t i = 0; i < call.ops.size();) {
@@ -17,4 +17,4 @@ void joined_products_kernel(const KernelCall& call) {
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

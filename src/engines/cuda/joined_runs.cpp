@@ -5,7 +5,7 @@
 #include "nadi/cuda/kernel_needs.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Columns begin at multiples of it, where 16-byte loads of all types do.
@@ -234,4 +234,4 @@ bool JoinedRuns::suits(GradientsRun& run) const {
   return can_share_rows(each_of(run.members, value));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

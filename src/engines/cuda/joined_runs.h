@@ -24,7 +24,7 @@
 
 #include "nadi/parallel/program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Inputs of a product.
 namespace joined_input {
@@ -111,4 +111,4 @@ std::vector<TensorId> each_of(const std::vector<Member>& members, const Get& get
   return tensors;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

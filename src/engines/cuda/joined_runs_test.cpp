@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
-#include "nadi/engine/bound_program.h"
 #include "nadi/cuda/fusing.h"
 #include "nadi/cuda/prepared_graph.h"
+#include "nadi/engine/bound_program.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using testing::Each;
@@ -246,4 +246,4 @@ TEST(JoinedRuns, TakeWhatTheKernelPlanSays) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

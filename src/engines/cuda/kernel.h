@@ -31,7 +31,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // One op of a call.
 struct OpCall {
@@ -72,4 +72,4 @@ using Kernel = void (*)(const KernelCall&);
 // Bug or environment: stops with the name of the op when a launch was refused.
 void check_launch(const KernelCall& call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

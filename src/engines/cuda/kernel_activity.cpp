@@ -21,7 +21,7 @@
 #include "nadi/recording/device_work.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::uint32_t kNoCall = 0xffff'ffff;
@@ -431,4 +431,4 @@ void KernelActivity::end_step(ExecutedStep& step, std::size_t first_kernel) {
   state_->end_step(step, first_kernel);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

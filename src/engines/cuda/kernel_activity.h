@@ -34,9 +34,11 @@
 #include <memory>
 #include <string>
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct ExecutedStep;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline engines {
 
 namespace cuda {
 
@@ -69,4 +71,4 @@ class KernelActivity {
 };
 
 }  // namespace cuda
-}  // namespace nadi
+}  // namespace nadi::inline engines

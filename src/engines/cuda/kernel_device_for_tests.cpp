@@ -17,7 +17,7 @@
 #include "nadi/cuda/padded_rows.h"
 #include "nadi/cuda/prepared_graph.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using cuda::check_cuda;
@@ -298,4 +298,4 @@ TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const Ke
   return results;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

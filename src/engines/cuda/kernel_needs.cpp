@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr KernelNeeds none(OpKind kind) {
@@ -115,4 +115,4 @@ const KernelNeeds& kernel_needs(OpKind kind) {
   return kNeeds[static_cast<std::size_t>(kind)];
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -10,7 +10,7 @@
 #include "nadi/cuda/device_traits.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct KernelNeeds {
   OpKind kind;
@@ -47,4 +47,4 @@ std::int64_t sample_workspace(const OpView& op, const DeviceTraits& traits);
 // own (decode_product.h).
 inline constexpr std::int64_t kFewRows = 8;
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

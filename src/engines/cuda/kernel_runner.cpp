@@ -6,7 +6,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/strided_copy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 KernelRunner::KernelRunner(const PreparedGraph& prepared, Device& device, std::span<std::byte> workspace)
     : prepared_(prepared), device_(device), workspace_(workspace) {
@@ -81,4 +81,4 @@ void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses
           .stream = stream});
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -10,7 +10,7 @@
 #include "nadi/cuda/kernel.h"
 #include "nadi/cuda/prepared_graph.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class KernelRunner {
  public:
@@ -34,4 +34,4 @@ class KernelRunner {
   std::vector<Operand> operands_;  // of all ops, inputs before outputs
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

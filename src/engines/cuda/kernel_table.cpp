@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/cuda/kernels.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct Entry {
@@ -124,4 +124,4 @@ Kernel kernel_of(FusedKind fused) {
   unreachable();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

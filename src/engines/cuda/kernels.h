@@ -4,7 +4,7 @@
 #include "nadi/cuda/fusing.h"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // The kernel of a single op, or of several that are fused. nullptr where there is none: views, fp8, and ops
 // that meet other ranks.
@@ -98,4 +98,4 @@ void decode_norm_products_kernel(const KernelCall& call);
 void decode_gated_products_kernel(const KernelCall& call);
 void decode_product_add_kernel(const KernelCall& call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 
 #include "nadi/cuda/tensor_core_tiles.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class KeyTiles {
  public:
@@ -43,4 +43,4 @@ class KeyTiles {
   int most_ = 0;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

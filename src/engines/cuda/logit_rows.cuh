@@ -6,7 +6,7 @@
 #include "nadi/cuda/integers.cuh"
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 template <class T>
 struct LogitRows {
@@ -93,4 +93,4 @@ __device__ void walk_row(const T* row, int count, const Visit& visit) {
 // count (loss_kernels.cu).
 void put_loss(const KernelCall& call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 #include "nadi/cuda/integers.cuh"
 #include "nadi/cuda/kernels.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -282,4 +282,4 @@ void take_tokens_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

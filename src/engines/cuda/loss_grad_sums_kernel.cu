@@ -9,7 +9,7 @@
 #include "nadi/cuda/packed.cuh"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using namespace cross_entropy_input;
@@ -140,4 +140,4 @@ void loss_grad_sums_kernel(const KernelCall& call) {
   });
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -16,7 +16,7 @@
 #include "nadi/cuda/logit_rows.cuh"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using namespace cross_entropy_input;
@@ -273,4 +273,4 @@ void sharded_cross_entropy_kernel(const KernelCall& call) {
   put_loss(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 namespace input = cross_entropy_input;
@@ -122,4 +122,4 @@ std::int64_t loss_sums_workspace(std::int64_t rows, std::int64_t columns, const 
   return loss_blocks(rows, traits) * columns * static_cast<std::int64_t>(sizeof(float));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

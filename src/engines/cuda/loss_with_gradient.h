@@ -18,7 +18,7 @@
 #include "nadi/cuda/device_traits.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Ops [first, end) of the graph: cross_entropy_grad, and sum_rows of the gradient into a variable if it
 // follows within the section.
@@ -54,4 +54,4 @@ struct LossRing {
 // Blocks, each of which has every so many-th row.
 std::int64_t loss_blocks(std::int64_t rows, const DeviceTraits& traits);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

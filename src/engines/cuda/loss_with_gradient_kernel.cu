@@ -21,7 +21,7 @@
 #include "nadi/cuda/ring_barrier.cuh"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 using namespace cross_entropy_input;
@@ -460,4 +460,4 @@ void gradient_of_loss_kernel(const KernelCall& call) {
     cross_entropy_grad_kernel(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -3,11 +3,11 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cuda/fusing.h"
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct LossCase {
@@ -73,4 +73,4 @@ TEST(LossWithGradient, IsLeftToTwoPassesWhereRowsAreLong) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -19,7 +19,7 @@
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 enum MatmulInput { kA, kB, kBias };
@@ -242,4 +242,4 @@ void matmul_add_kernel(const KernelCall& call) {
   multiply(call, product, sum.outputs[0], &sum.inputs[first ? 1 : 0]);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

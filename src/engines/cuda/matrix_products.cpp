@@ -18,7 +18,7 @@
 #include "nadi/cuda/product_choice.h"
 #include "nadi/cuda/product_choice_file.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kCandidates = 16;
@@ -305,4 +305,4 @@ bool MatrixProducts::multiply(const Product& product, const ProductOperands& ope
                      stream);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -25,7 +25,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class Device;
 
@@ -75,4 +75,4 @@ class MatrixProducts {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -1,6 +1,6 @@
 #include "nadi/cuda/matrix_stack.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Operands without strides are contiguous.
@@ -49,4 +49,4 @@ Axes axes_of(const Operand& operand, int first, int end) {
   return axes;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

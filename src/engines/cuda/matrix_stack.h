@@ -7,7 +7,7 @@
 
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct MatrixStack {
   std::int64_t rows = 0, columns = 0;
@@ -31,4 +31,4 @@ struct Axes {
 };
 Axes axes_of(const Operand& operand, int first, int end);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/comm/steady_time.h"
 #include "nadi/cuda/cuda_error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::int64_t kIdTag = 0;  // of messages on the host that bring an id
@@ -340,4 +340,4 @@ void NcclCommunicator::barrier(CommGroup group) {
   host_.barrier(group_of(group).on_host);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

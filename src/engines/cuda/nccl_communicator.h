@@ -30,7 +30,7 @@
 #include "nadi/comm/message_lines.h"
 #include "nadi/cuda/nccl_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class NcclCommunicator : public Communicator {
  public:
@@ -104,4 +104,4 @@ class NcclCommunicator : public Communicator {
   std::vector<std::size_t> free_;  // of them
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -11,7 +11,7 @@
 #include "nadi/comm/single_process.h"
 #include "nadi/cuda/device_values_for_tests.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 class NcclOnOneRank : public testing::Test {
@@ -144,4 +144,4 @@ TEST_F(NcclOnOneRank, tests_until_it_is_done) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

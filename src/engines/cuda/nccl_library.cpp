@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cuda/shared_library.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct LoadedNccl {
@@ -72,4 +72,4 @@ void check_nccl(NcclResult result, const char* call, NcclComm comm) {
       "NCCL_DEBUG=INFO makes NCCL say more");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

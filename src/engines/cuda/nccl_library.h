@@ -9,7 +9,7 @@
 
 struct ncclComm;
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 using NcclComm = ncclComm*;
 
@@ -57,4 +57,4 @@ std::string why_no_nccl();
 // Everything but success is Error (environment) with the call and NCCL's words.
 void check_nccl(NcclResult result, const char* call, NcclComm comm = nullptr);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

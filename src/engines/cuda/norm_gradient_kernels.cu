@@ -14,7 +14,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/norm_rows.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct NormGradient {
@@ -370,4 +370,4 @@ void norm_grad_sum_kernel(const KernelCall& call) {
   norm_gradient_kernel(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/norm_rows.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 struct NormForward {
@@ -239,4 +239,4 @@ void residual_norm_kernel(const KernelCall& call) {
   launch_norm(call, norm);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

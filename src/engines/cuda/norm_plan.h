@@ -12,7 +12,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct NormTeams {
   static constexpr int kMostWarps = 16;
@@ -108,4 +108,4 @@ struct NormTeams {
   }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -13,7 +13,7 @@
 #include "nadi/cuda/norm_plan.h"
 #include "nadi/cuda/packed.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // A matrix of which rows are read or written. nullptr: there is none.
 struct RowOperand {
@@ -156,4 +156,4 @@ inline bool same_type_rows(DType dtype, std::int64_t columns, std::initializer_l
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -2,7 +2,7 @@
 #include "nadi/cuda/kernel_needs.h"
 #include "nadi/cuda/norm_plan.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 std::int64_t norm_grad_workspace(const OpView& op, const DeviceTraits& traits) {
   const std::int64_t columns = op.in(0)[-1];
@@ -14,4 +14,4 @@ std::int64_t sum_rows_workspace(const OpView& op, const DeviceTraits& traits) {
   return columns == 0 ? 0 : ColumnSumsPlan(op.in(0).elements() / columns, columns, traits).workspace();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/graph/graph.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 NvtxRanges::NvtxRanges() {
   check_cuda(cudaProfilerStart(), "cudaProfilerStart");
@@ -28,4 +28,4 @@ void NvtxRanges::end_run() {
   ranges_.clear();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

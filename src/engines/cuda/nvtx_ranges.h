@@ -14,7 +14,7 @@
 #include "nadi/recording/executed_step.h"
 #include "nadi/recording/layer_ranges.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class NvtxRanges {
  public:
@@ -31,4 +31,4 @@ class NvtxRanges {
   LayerRanges ranges_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

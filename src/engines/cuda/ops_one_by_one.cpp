@@ -9,7 +9,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/engine/operand_layout.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 void run_one_by_one(const KernelCall& call) {
   // The ops' own workspace comes first, then what they hand over.
@@ -44,4 +44,4 @@ void run_one_by_one(const KernelCall& call) {
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

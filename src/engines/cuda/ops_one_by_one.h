@@ -4,9 +4,9 @@
 
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // The workspace is kProductWorkspace bytes, and as many as the outputs of the ops take (fusing.h).
 void run_one_by_one(const KernelCall& call);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -17,7 +17,7 @@
 #include "nadi/graph/ops/sgd.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -489,4 +489,4 @@ void sgd_sai_kernel(const KernelCall& call) {
     launch.template operator()<false>();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

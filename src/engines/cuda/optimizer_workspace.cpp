@@ -3,7 +3,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/kernel_needs.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Per block: the sums of squares, of differences and of squared differences.
 std::int64_t sgd_sai_workspace(const OpView&, const DeviceTraits& traits) {
@@ -17,4 +17,4 @@ std::int64_t squared_norm_workspace(const OpView& op, const DeviceTraits& traits
          static_cast<std::int64_t>(sizeof(double));
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

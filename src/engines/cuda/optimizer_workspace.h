@@ -3,7 +3,7 @@
 
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Pieces of memory of which one launch takes the sum of squares: as many as fit a kernel's parameters.
 inline constexpr int kSegmentsPerLaunch = 120;
@@ -16,4 +16,4 @@ inline int gradient_sums_blocks(const DeviceTraits& traits) {
   return traits.multiprocessors * 4;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 
 #include "nadi/cuda/device_code.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 template <class T>
 struct Packed {
@@ -58,4 +58,4 @@ __device__ inline void store_packed(T* to, const Packed<T>& values) {
   *reinterpret_cast<uint4*>(to) = uint4{values.words[0], values.words[1], values.words[2], values.words[3]};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/kernel_needs.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Rows that 16-byte loads find at their multiples are good as they are, and short ones are not worth it.
@@ -58,4 +58,4 @@ std::vector<std::int64_t> spare_rows_behind(const Program& program, const Graph&
   return spare;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -11,7 +11,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Rows of so many elements are padded to a multiple of it.
 inline constexpr std::int64_t kRowMultiple = 128;
@@ -26,4 +26,4 @@ std::vector<std::int64_t> padded_row_strides(const Graph& graph);
 // that is where the table of a tied model stands.
 std::vector<std::int64_t> spare_rows_behind(const Program& program, const Graph& graph);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

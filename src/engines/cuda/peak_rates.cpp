@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Of NVIDIA's data sheets and architecture white papers: dense products, without the factor of 2 for sparse
@@ -54,4 +54,4 @@ std::optional<double> peak_tflops(std::string_view name, DType dtype, const Math
   return std::nullopt;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

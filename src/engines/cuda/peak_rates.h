@@ -8,10 +8,10 @@
 #include "nadi/cuda/device_traits.h"
 #include "nadi/graph/dtype.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // TFLOP/s of dense matrix products of this type, as the vendor states them (peak_rates.cpp names the
 // sources); `name` as CUDA gives it: "NVIDIA H200". Nothing for a GPU that is not in the table.
 std::optional<double> peak_tflops(std::string_view name, DType dtype, const MathOptions& math = {});
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 TEST(PeakRates, GoByTypeAndMath) {
@@ -28,4 +28,4 @@ TEST(PeakRates, AreUnknownForOthers) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

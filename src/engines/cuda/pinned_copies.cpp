@@ -6,7 +6,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/cuda_error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Sizes of buffers are multiples of this, so that messages of about the same size share them.
@@ -58,4 +58,4 @@ void PinnedCopies::to_device(std::span<const std::byte> from, std::byte* to) {
              "cudaMemcpyAsync");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 
 #include "nadi/comm/through_host.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class PinnedCopies : public HostCopies {
  public:
@@ -38,4 +38,4 @@ class PinnedCopies : public HostCopies {
   std::vector<Buffer> buffers_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

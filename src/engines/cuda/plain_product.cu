@@ -6,7 +6,7 @@
 #include "nadi/cuda/gelu_value.cuh"
 #include "nadi/cuda/packed.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kTile = 16;
@@ -153,4 +153,4 @@ void launch_bias_activation(const BiasActivation& p, int multiprocessors, cudaSt
   });
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

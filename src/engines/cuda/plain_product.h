@@ -9,7 +9,7 @@
 #include "nadi/cuda/matrix_stack.h"
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // A stack of matrices with any strides; `data` nullptr where it is absent.
 struct PlainMatrices {
@@ -47,4 +47,4 @@ struct BiasActivation {
 };
 void launch_bias_activation(const BiasActivation& pass, int multiprocessors, cudaStream_t stream);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -11,7 +11,7 @@
 #include "nadi/cuda/padded_rows.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 [[noreturn]] void refuse_on_gpu(const Op& op) {
@@ -247,4 +247,4 @@ KernelPlan plan_cuda_kernels(const Program& program, const DeviceTraits& traits,
   return kernel_plan_of(graphs);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

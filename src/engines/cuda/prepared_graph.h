@@ -23,7 +23,7 @@
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct PreparedOperand : OperandLayout {
   std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
@@ -103,4 +103,4 @@ KernelPlan plan_cuda_kernels(const Program& program, const DeviceTraits& traits,
 // Of graphs that are prepared.
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr float kLoadMilliseconds = 300;   // until clock and power have settled
@@ -100,4 +100,4 @@ std::size_t ProductChoice::fastest(std::size_t candidates, const std::function<b
   return chosen->number;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

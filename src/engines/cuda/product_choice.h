@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 inline constexpr double kWorthwhileGain = 0.03;
 
@@ -26,4 +26,4 @@ class ProductChoice {
   bool under_load_ = false;  // until the first timing
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

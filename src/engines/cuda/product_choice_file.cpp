@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::string_view kChoicesTitle = "nadi product choices 1";
@@ -74,4 +74,4 @@ void ProductChoiceFile::save() {
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // In $XDG_CACHE_HOME/nadi or ~/.cache/nadi; nothing where neither variable is set.
 std::optional<std::filesystem::path> product_choice_path(std::string_view device,
@@ -42,4 +42,4 @@ class ProductChoiceFile {
   bool changed_ = false;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,7 +5,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr const char* kProduct = "bf16>f32 1x768x2304x4096";
@@ -67,4 +67,4 @@ TEST(ProductChoiceFile, NeedsNoFolderItMayWriteTo) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

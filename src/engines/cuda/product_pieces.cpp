@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Elements of 16 bits in the 16 bytes of an access.
@@ -76,4 +76,4 @@ bool multiply_in_pieces(MatrixProducts& products, const Product& product, const 
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -5,10 +5,10 @@
 
 #include "nadi/cuda/matrix_products.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // As MatrixProducts::multiply().
 bool multiply_in_pieces(MatrixProducts& products, const Product& product, const ProductOperands& operands,
                         std::span<std::byte> workspace, cudaStream_t stream);
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

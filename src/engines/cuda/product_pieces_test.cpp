@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr std::int64_t kOdd = 1449, kEven = 1456, kOther = 128;  // 128 * 1449 * 1456 is just above 2^28
@@ -57,4 +57,4 @@ TEST(ProductPieces, OfAnOddNumberOfColumns) {
 }
 
 }  // namespace
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

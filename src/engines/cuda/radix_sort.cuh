@@ -10,7 +10,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/cuda/radix_sort.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct SortedRows {
   const std::uint32_t* keys = nullptr;
@@ -247,4 +247,4 @@ SortedRows sort_rows(const RadixSortPlan& plan, const MakeKey& make_key, const S
   return {result.keys, result.positions};
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

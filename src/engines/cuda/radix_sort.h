@@ -12,7 +12,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/device_traits.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct RadixSortPlan {
   std::int64_t rows;     // each sorted by itself
@@ -47,4 +47,4 @@ struct RadixSortPlan {
   std::int64_t bytes() const { return count_bytes() + 4 * array_bytes(); }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

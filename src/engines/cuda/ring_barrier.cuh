@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct RingBarrier {
   std::uint64_t state;
@@ -68,4 +68,4 @@ __device__ inline void copy_to_shared(void* to, const void* from, unsigned bytes
 #endif
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -12,7 +12,7 @@
 #include "nadi/cuda/device_code.cuh"
 #include "nadi/cuda/kernels.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -200,4 +200,4 @@ void rotary_kernel(const KernelCall& call) {
   }
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -17,7 +17,7 @@
 #include "nadi/cuda/sample_workspace.h"
 #include "nadi/graph/ops/decoding.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Unsigned numbers in the order of floats; 0 and -0 are one.
@@ -319,4 +319,4 @@ void sample_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

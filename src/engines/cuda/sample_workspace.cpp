@@ -2,7 +2,7 @@
 
 #include "nadi/cuda/kernel_needs.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 std::int64_t argmax_workspace(const OpView& op, const DeviceTraits& traits) {
   return ArgmaxPlan(op, traits).bytes();
@@ -12,4 +12,4 @@ std::int64_t sample_workspace(const OpView& op, const DeviceTraits&) {
   return SamplePlan(op).bytes();
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -6,7 +6,7 @@
 #include "nadi/cuda/radix_sort.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // Argmax: a row is cut into parts, so that all multiprocessors read of a single one.
 struct ArgmaxPlan {
@@ -51,4 +51,4 @@ struct SamplePlan {
   }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

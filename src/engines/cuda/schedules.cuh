@@ -7,7 +7,7 @@
 
 #include "nadi/graph/learning_rate.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 // a + b * c, rounded twice as the host does.
 __device__ inline double plus_product(double a, double b, double c) {
@@ -100,4 +100,4 @@ struct Schedules {
   }
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 thread_local std::string last_open_error;
@@ -51,4 +51,4 @@ void* SharedLibrary::address(const char* name) const {
   return found;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

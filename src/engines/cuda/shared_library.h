@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class SharedLibrary {
  public:
@@ -43,4 +43,4 @@ class SharedLibrary {
   std::string path_;
 };
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

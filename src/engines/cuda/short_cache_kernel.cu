@@ -12,7 +12,7 @@
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/packed.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kShortThreads = 128, kShortWarps = kShortThreads / kWarp;
@@ -304,4 +304,4 @@ bool launch_short_cache(const AttentionForward& forward, const Device& device, c
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

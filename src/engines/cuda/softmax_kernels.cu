@@ -4,7 +4,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/strided_copy.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -146,4 +146,4 @@ void sum_head_groups_kernel(const KernelCall& call) {
   check_launch(call);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

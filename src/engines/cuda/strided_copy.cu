@@ -3,7 +3,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/device_code.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -211,4 +211,4 @@ void strided_copy(cudaStream_t stream, const StridedCopy& copy) {
   check_cuda(cudaGetLastError(), "strided copy");
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -14,7 +14,7 @@
 
 #include "nadi/cuda/kernel.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 struct StridedCopy {
   const std::byte* from = nullptr;
@@ -30,4 +30,4 @@ struct StridedCopy {
 void strided_copy(const KernelCall& call, const StridedCopy& copy);
 void strided_copy(cudaStream_t stream, const StridedCopy& copy);  // of no op
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 #include "nadi/cuda/key_tiles.cuh"
 #include "nadi/cuda/tensor_core_tiles.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 // Narrow heads leave registers for more queries per block, which share what is read.
@@ -211,4 +211,4 @@ bool launch_tensor_core_forward(const AttentionForward& forward, const DeviceTra
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -9,7 +9,7 @@
 #include "nadi/cuda/key_tiles.cuh"
 #include "nadi/cuda/tensor_core_tiles.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 namespace {
 
 constexpr int kGradientWarps = 4;
@@ -461,4 +461,4 @@ bool launch_tensor_core_gradient(const AttentionGradient& gradient, const Tensor
   return true;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

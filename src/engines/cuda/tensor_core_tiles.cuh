@@ -10,7 +10,7 @@
 
 #include "nadi/cuda/attention_device.cuh"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 constexpr int kTileRows = 64;
 constexpr int kWarpRows = 16;
@@ -229,4 +229,4 @@ inline bool suits_tensor_cores(const AttentionOperands& in) {
          suits_tensor_cores(in.k, in) && suits_tensor_cores(in.v, in);
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -7,7 +7,7 @@
 #include "nadi/cuda/cuda_engine.h"
 #include "nadi/engine/engine.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace cuda {
 
 std::optional<WhyNoCuda> why_no_cuda() {
@@ -35,4 +35,4 @@ std::unique_ptr<Engine> make_cuda_engine(const EngineOptions&) {
   throw environment_error(why->reason, why->hint);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

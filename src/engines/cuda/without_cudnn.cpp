@@ -2,7 +2,7 @@
 // kernels.
 #include "nadi/cuda/cudnn_attention.h"
 
-namespace nadi::cuda {
+namespace nadi::inline engines::cuda {
 
 class CudnnAttention::State {};
 
@@ -20,4 +20,4 @@ bool CudnnAttention::run_gradient(const KernelCall&) {
   return false;
 }
 
-}  // namespace nadi::cuda
+}  // namespace nadi::inline engines::cuda

@@ -11,7 +11,7 @@
 #include "nadi/devices/make_engine.h"
 #include "nadi/testing/test_device.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 inline DeviceKind device_for_tests() {
   for (const DeviceEntry& entry : devices())
@@ -26,4 +26,4 @@ inline DeviceKind device_for_tests() {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/reference/reference_engine.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::array kDevices{
@@ -54,4 +54,4 @@ KernelPlan plan_kernels(DeviceKind kind, const Program& program, const EngineOpt
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

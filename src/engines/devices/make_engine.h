@@ -10,11 +10,14 @@
 
 #include "nadi/engine/engine_options.h"
 
-namespace nadi {
+namespace nadi::inline describe {
+struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline engines {
 
 class Engine;
 struct KernelPlan;
-struct Program;
 
 enum class DeviceKind : std::uint8_t { kCpu, kCuda, kReference };
 struct DeviceEntry {
@@ -33,4 +36,4 @@ std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& option
 // workspace. For predictions of memory. Of the options, threads and math count.
 KernelPlan plan_kernels(DeviceKind kind, const Program& program, const EngineOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/engine/first_value.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kNotHere = -1;
@@ -165,4 +165,4 @@ std::span<std::byte* const> BoundProgram::place(std::size_t graph, std::int64_t 
   return of.addresses;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -24,7 +24,7 @@
 #include "nadi/engine/variable_store.h"
 #include "nadi/parallel/program_memory.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class BoundProgram {
  public:
@@ -111,4 +111,4 @@ class BoundProgram {
   std::map<std::size_t, std::vector<GatheredInput>> gathered_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 Program generating(std::int64_t output_tokens) {
@@ -50,4 +50,4 @@ TEST(RepeatedSections, HaveAPlaceForTheirInputsThatIsCounted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 DeviceEngine::DeviceEngine(DeviceMemory& memory, PlaceInGroup place, int threads)
     : memory_(memory), place_(std::move(place)), threads_(threads) {}
@@ -151,4 +151,4 @@ std::size_t checked_elements(const Engine& engine, std::string_view variable, st
   return static_cast<std::size_t>(tensor->shape.elements());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

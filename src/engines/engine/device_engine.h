@@ -18,7 +18,7 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/variable_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class DeviceEngine : public Engine {
  public:
@@ -94,4 +94,4 @@ class DeviceEngine : public Engine {
   std::array<std::vector<std::byte>, kTicketsKept> scalars_;  // of run n at n % kTicketsKept
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/graph/ops/add.h"
 #include "nadi/graph/ops/copy.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // total += x: a metric of one element.
@@ -81,4 +81,4 @@ TEST_F(BoundEngine, MisuseIsSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

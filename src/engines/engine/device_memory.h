@@ -8,7 +8,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class DeviceMemory {
  public:
@@ -31,4 +31,4 @@ class DeviceMemory {
   virtual std::span<std::byte> host_view(std::byte* address, std::int64_t size) const = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

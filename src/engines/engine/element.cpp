@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 void halves_to_floats(const std::uint16_t* source, std::int64_t count, float* target) {
@@ -79,4 +79,4 @@ void convert_from_float(const float* source, std::int64_t count, void* target, D
   check(false, "only fp32, bf16 and fp16 elements are computed with");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -12,7 +12,7 @@
 
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Whole rows, vectorised. `dtype` is kF32, kBF16 or kF16.
 void convert_to_float(const void* source, DType dtype, std::int64_t count, float* target);
@@ -42,4 +42,4 @@ inline std::byte* element(void* data, DType dtype, std::int64_t index) {
   return static_cast<std::byte*>(data) + index * size_of(dtype);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -31,10 +31,14 @@
 #include "nadi/base/units.h"
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
-
-struct ExecutedStep;
+namespace nadi::inline describe {
 struct Program;
+}  // namespace nadi::inline describe
+namespace nadi::inline traces {
+struct ExecutedStep;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline engines {
 
 enum class ProgramHandle : std::uint32_t {};
 enum class Ticket : std::uint64_t {};
@@ -146,4 +150,4 @@ std::vector<T> Engine::read_all(std::string_view variable) const {
   return values;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 #include "nadi/engine/bound_program.h"
 #include "nadi/engine/variable_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 EngineMemory engine_memory(const Program& program, const KernelPlan& kernels) {
   VariableStore store;
@@ -20,4 +20,4 @@ EngineMemory engine_memory(const Program& program, const KernelPlan& kernels) {
   return memory;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

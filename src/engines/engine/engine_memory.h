@@ -8,7 +8,7 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct EngineMemory {
   Bytes variables;  // as their shapes say
@@ -23,4 +23,4 @@ struct EngineMemory {
 
 EngineMemory engine_memory(const Program& program, const KernelPlan& kernels);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

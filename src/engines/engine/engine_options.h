@@ -1,7 +1,7 @@
 // What the user of an engine chooses about it, whatever the device.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class PlanGroups;
 
@@ -19,4 +19,4 @@ struct EngineOptions {
   MathOptions math = {};  // of GPUs
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/engine/element.h"
 #include "nadi/engine/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kPiece = 1024;
@@ -122,4 +122,4 @@ void write_part(const FirstValue& value, std::span<const float> whole, std::byte
   });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/graph/shard.h"
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // How a tensor gets its first value. For a tensor that is part of a whole, `place` says where the rank
 // stands.
@@ -27,4 +27,4 @@ void write_first_value(const FirstValue& value, DType dtype, std::byte* target);
 // The part of `whole` that the tensor is, fp32.
 void write_part(const FirstValue& value, std::span<const float> whole, std::byte* target);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -8,7 +8,7 @@
 
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 int default_threads() {
   cpu_set_t allowed;
@@ -25,4 +25,4 @@ void set_threads([[maybe_unused]] int threads) {
 #endif
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

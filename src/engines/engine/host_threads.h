@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // How many threads an engine uses when the user did not say: one per core that the process may run on.
 int default_threads();
@@ -40,4 +40,4 @@ void parallel_for(std::int64_t count, int threads, const Body& body) {
   for (int part = 0; part < parts; ++part) body(count * part / parts, count * (part + 1) / parts, part);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

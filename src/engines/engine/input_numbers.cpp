@@ -8,7 +8,7 @@
 #include "nadi/graph/ops/cross_entropy.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Which input of an op has numbers that may be wrong.
@@ -107,4 +107,4 @@ void InputNumbers::check(std::string_view input, std::span<const std::byte> valu
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -21,9 +21,11 @@
 
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline engines {
 
 // Input number `input` of the op, whose element i is at(i). Inputs that the op takes as they are pass.
 void refuse_wrong_numbers(const OpView& op, std::size_t input, std::int64_t count,
@@ -44,4 +46,4 @@ class InputNumbers {
   std::map<std::string, std::vector<Reader>, std::less<>> readers_;  // by name of the input
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST_F(NumbersOfAStep, OtherInputsAreAnybodys) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 std::int64_t JoinedVariables::elements_of(const Graph& graph, const OpRun& ops) {
   std::int64_t elements = 0;
@@ -19,4 +19,4 @@ void JoinedVariables::widen(OperandLayout& operand, std::int64_t elements) {
   operand.strides = {1};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/operand_layout.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class JoinedVariables {
  public:
@@ -33,4 +33,4 @@ class JoinedVariables {
   std::deque<Tensor> tensors_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

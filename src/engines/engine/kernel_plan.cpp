@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 bool is_fused(const PlannedKernel& kernel) {
@@ -97,4 +97,4 @@ std::vector<OpRun> neighbouring_ops(const Program& program, std::size_t g, std::
   return runs;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

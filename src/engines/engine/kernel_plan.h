@@ -17,7 +17,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/parallel/program_memory.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Ops [first_op, end_op) of a graph, those of them that are no views.
 struct PlannedKernel {
@@ -54,4 +54,4 @@ struct OpRun {
 };
 std::vector<OpRun> neighbouring_ops(const Program& program, std::size_t graph, std::span<const OpKind> kinds);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

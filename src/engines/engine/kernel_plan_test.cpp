@@ -13,7 +13,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 Program training_step(std::int64_t bucket_elements, std::int64_t micro_batches = 1, std::int64_t dp = 1) {
@@ -125,4 +125,4 @@ TEST(EngineMemory, IsWhatTheCpuEngineTakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

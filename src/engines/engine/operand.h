@@ -7,7 +7,7 @@
 
 #include "nadi/graph/tensor.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // `strides` are in elements, one per axis.
 struct Operand {
@@ -31,4 +31,4 @@ struct Operand {
   std::int64_t row_stride() const { return strides.size() < 2 ? columns() : strides[strides.size() - 2]; }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

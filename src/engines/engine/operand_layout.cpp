@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/views.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 OperandLayout operand_layout(const Graph& graph, TensorId id) {
   if (id == kNoTensor) return {};
@@ -14,4 +14,4 @@ OperandLayout operand_layout(const Graph& graph, TensorId id) {
           .strides = std::move(layout.strides)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 
 #include "nadi/graph/graph.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct OperandLayout {
   TensorId root = kNoTensor;  // what it is a view of, or itself; kNoTensor where an optional input is absent
@@ -18,4 +18,4 @@ struct OperandLayout {
 
 OperandLayout operand_layout(const Graph& graph, TensorId tensor);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

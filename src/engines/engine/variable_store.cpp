@@ -10,7 +10,7 @@
 #include "nadi/engine/first_value.h"
 #include "nadi/graph/memory_plan.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kNowhere = -1;
@@ -249,4 +249,4 @@ void VariableStore::initialize(std::uint64_t seed) {
   for (Variable& variable : variables_) variable.initialized = true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

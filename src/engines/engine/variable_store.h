@@ -22,7 +22,7 @@
 #include "nadi/graph/shard.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct FirstValue;
 
@@ -82,4 +82,4 @@ class VariableStore {
   int threads_ = 1;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Memory that the host cannot see: every byte goes through read() and write().
@@ -115,4 +115,4 @@ TEST(VariableStore, ScalarsAreOneBlock) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

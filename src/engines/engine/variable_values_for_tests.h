@@ -7,7 +7,7 @@
 #include "nadi/engine/element.h"
 #include "nadi/engine/engine.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 inline std::vector<std::byte> bytes_of(const Engine& engine, const Tensor& variable) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(variable.size().count()));
@@ -22,4 +22,4 @@ inline std::vector<float> values_of(const Engine& engine, const Tensor& variable
   return values;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 #include "nadi/base/error.h"
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // The tanh form is 0.5 x (1 + tanh(u)) with u = kSlope (x + kCubic x^3).
@@ -73,4 +73,4 @@ void swiglu_grad_kernel(KernelCall& call) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using namespace attention_input;
@@ -210,4 +210,4 @@ void sum_head_groups_kernel(KernelCall& call) {
     add_scaled(call.out(0).subspan(i / times * head, head), 1, call.in(0).subspan(i * head, head));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

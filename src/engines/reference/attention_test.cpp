@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 double largest_difference(const Doubles& a, const Doubles& b) {
@@ -162,4 +162,4 @@ TEST(Decoding, EqualsAttentionToEverything) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

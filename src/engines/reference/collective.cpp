@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "nadi/base/error.h"
-#include "nadi/reference/kernel.h"
 #include "nadi/graph/ops/collectives.h"
+#include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using Inputs = std::span<const std::span<const double>>;
@@ -149,4 +149,4 @@ void all_reduce_grad_kernel(KernelCall& call) {
     call.out(0)[i] = op == ReduceOp::kProduct ? dy[i] * y[i] / x[i] : x[i] == y[i] ? dy[i] : 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -1,10 +1,10 @@
 // The graphs on several ranks whose gradients are checked. The loss is the sum over ranks, and a parameter of
 // one rank is moved on that rank alone, except where parameter or loss are shared.
-#include "nadi/reference/gradient_check_for_tests.h"
 #include "nadi/graph/ops.h"
 #include "nadi/graph/ops/gather_again.h"
+#include "nadi/reference/gradient_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 GroupArgs all(const Problem& p) {
@@ -180,4 +180,4 @@ std::vector<GradientCase> collective_gradient_cases() {
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/half.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // convert(element) for each element of type Element.
@@ -70,4 +70,4 @@ void from_doubles(std::span<const double> values, DType dtype, std::span<std::by
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

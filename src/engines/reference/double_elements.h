@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <span>
 
-#include "nadi/reference/reference_store.h"
 #include "nadi/graph/dtype.h"
+#include "nadi/reference/reference_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // All elements of the bytes, exactly; integers beyond 2^53 are rounded.
 Doubles to_doubles(std::span<const std::byte> elements, DType dtype);
@@ -15,4 +15,4 @@ Doubles to_doubles(std::span<const std::byte> elements, DType dtype);
 // Rounded to nearest; as many elements as there are values. Floating-point types go through fp32.
 void from_doubles(std::span<const double> values, DType dtype, std::span<std::byte> into);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,7 +2,7 @@
 
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void add_kernel(KernelCall& call) {
   const std::span<const double> a = call.in(0), b = call.in(1);
@@ -44,4 +44,4 @@ void fill_kernel(KernelCall& call) {
   std::ranges::fill(call.out(0), call.attributes().real("value"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

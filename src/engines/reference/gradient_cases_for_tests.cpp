@@ -1,10 +1,10 @@
 // The graphs whose gradients are checked, on one rank. Small shapes, odd extents: a swapped axis shows.
 #include <array>
 
-#include "nadi/reference/gradient_check_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/gradient_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // What most cases of attention have in common: 2 sequences of 3 tokens, 4 heads of width 2, 2 key-value
@@ -352,4 +352,4 @@ std::vector<GradientCase> gradient_cases() {
   return cases;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/gradient.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // One rank's part of a case: its graph with the backward pass, and where the forward pass ends.
@@ -146,4 +146,4 @@ std::set<OpKind> forward_ops(const GradientCase& gradient_case) {
   return kinds;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -13,7 +13,7 @@
 #include "nadi/reference/lockstep.h"
 #include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct GradientCase {
   std::string_view name;
@@ -44,4 +44,4 @@ GradientError gradient_error(const GradientCase& gradient_case, const GradientCh
 // The ops of the case's forward passes.
 std::set<OpKind> forward_ops(const GradientCase& gradient_case);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,10 +2,10 @@
 // fails the test, so a new op arrives with its case.
 #include <gtest/gtest.h>
 
-#include "nadi/reference/gradient_check_for_tests.h"
 #include "nadi/graph/op_definition.h"
+#include "nadi/reference/gradient_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Central differences with step h err by h^2 in the function's third derivative and by 2^-53 / h in rounding:
@@ -44,4 +44,4 @@ TEST(GradientCases, CoverEveryDifferentiableOp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Ids, lengths and positions are doubles here; anything else than an integer in them is a mistake.
@@ -126,4 +126,4 @@ void Interpreter::write(const OpOutput& target, Doubles values) {
     task.slot->values[index(target.tensor)] = std::move(values);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

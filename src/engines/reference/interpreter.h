@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "nadi/reference/run_reference.h"
 #include "nadi/graph/op_definition.h"
+#include "nadi/reference/run_reference.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class Interpreter {
  public:
@@ -45,4 +45,4 @@ class Interpreter {
   std::size_t op_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

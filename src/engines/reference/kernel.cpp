@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 KernelCall::KernelCall(const OpView& op) : op_(op), inputs_(op.op.inputs.size()) {
   for (std::size_t i = 0; i < op.op.outputs.size(); ++i)
@@ -32,4 +32,4 @@ AxisView around_axis(const Shape& shape, int axis) {
           .inner = shape.elements(axis + 1, shape.rank())};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "nadi/base/random.h"
-#include "nadi/reference/reference_store.h"
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/matmul.h"
+#include "nadi/reference/reference_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class KernelCall {
  public:
@@ -127,4 +127,4 @@ void next_update_kernel(KernelCall& call);
 
 void all_reduce_grad_kernel(KernelCall& call);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Reached only by a bug: the interpreter stops at ops that meet other ranks.
@@ -93,4 +93,4 @@ Kernel kernel(OpKind kind) {
   return kEntries[static_cast<std::size_t>(kind)].kernel;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

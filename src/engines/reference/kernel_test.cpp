@@ -9,10 +9,10 @@
 #include <numbers>
 
 #include "nadi/base/error.h"
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using testing::ElementsAre;
@@ -223,4 +223,4 @@ TEST(Advance, MovesEveryElementOn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

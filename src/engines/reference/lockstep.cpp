@@ -12,7 +12,7 @@
 #include "nadi/reference/collective.h"
 #include "nadi/reference/interpreter.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::string describe(const Op& op) {
@@ -174,4 +174,4 @@ LockstepReport run_lockstep(std::span<const LockstepRank> ranks, const RankGroup
   return Lockstep(ranks, groups).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -18,7 +18,7 @@
 
 #include "nadi/reference/run_reference.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct LockstepRank {
   ReferenceStore* store = nullptr;
@@ -36,4 +36,4 @@ struct LockstepReport {
 };
 LockstepReport run_lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

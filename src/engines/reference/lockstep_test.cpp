@@ -6,10 +6,10 @@
 #include <deque>
 
 #include "nadi/base/error.h"
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using testing::ElementsAre;
@@ -199,4 +199,4 @@ TEST(Lockstep, RefusesMessagesThatNobodyReceives) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "nadi/base/format.h"
-#include "nadi/reference/kernel.h"
 #include "nadi/graph/ops/decoding.h"
+#include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // The row that element `element` of the ids names, or nothing when another rank has it. With `place` the
@@ -127,4 +127,4 @@ void advance_kernel(KernelCall& call) {
   for (std::size_t i = 0; i < call.in(0).size(); ++i) call.out(0)[i] = call.in(0)[i] + by;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

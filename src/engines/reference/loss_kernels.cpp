@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "nadi/base/format.h"
-#include "nadi/reference/kernel.h"
 #include "nadi/graph/ops/cross_entropy.h"
+#include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using namespace cross_entropy_input;
@@ -106,4 +106,4 @@ void sharded_cross_entropy_kernel(KernelCall& call) {
   call.out(0)[0] = sum / call.scalar(kCount);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

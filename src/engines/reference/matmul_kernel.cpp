@@ -1,6 +1,6 @@
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 enum Input { kA, kB, kBias, kAScale, kBScale };
@@ -46,4 +46,4 @@ void matmul_kernel(KernelCall& call) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/reference/collective.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 std::span<std::byte> writable_bytes(Doubles& values) {
@@ -70,4 +70,4 @@ void Meetings::end_step() {
   sending_.clear();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -21,7 +21,7 @@
 #include "nadi/comm/plan_groups.h"
 #include "nadi/reference/interpreter.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class Meetings {
  public:
@@ -50,4 +50,4 @@ class Meetings {
   Bytes sent_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

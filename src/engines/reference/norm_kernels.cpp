@@ -3,7 +3,7 @@
 
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 void layer_norm_kernel(KernelCall& call) {
   const std::span<const double> weight = call.in(1), bias = call.in(2);
@@ -80,4 +80,4 @@ void rms_norm_grad_kernel(KernelCall& call) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

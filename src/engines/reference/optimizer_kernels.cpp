@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nadi/reference/kernel.h"
 #include "nadi/graph/ops/adamw.h"
 #include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/sgd.h"
 #include "nadi/graph/ops/sgd_sai.h"
+#include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // What SGD-SaI multiplies the learning rate of a parameter by, from its first gradient.
@@ -162,4 +162,4 @@ void next_update_kernel(KernelCall& call) {
   call.out(kSkippedUpdatesAfter)[0] = call.scalar(kSkippedUpdates) + (skipped ? 1 : 0);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -253,4 +253,4 @@ TEST(MixedPrecisionStep, IsSkippedAfterAnOverflow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 #include "nadi/base/random.h"
 #include "nadi/graph/ops/dropout.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 Doubles normal_values(const std::string& name, std::int64_t count, std::uint64_t stream) {
   const RandomKey key{.seed = stream, .site = site_of(name)};
@@ -57,4 +57,4 @@ const Doubles& Problem::value(const ReferenceSlot& slot, TensorId id) const {
   return tensor.producer == kNoOp ? store.get(tensor.name) : slot[id];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "nadi/reference/run_reference.h"
 #include "nadi/graph/builder.h"
+#include "nadi/reference/run_reference.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 class Problem {
  public:
@@ -52,4 +52,4 @@ class Problem {
 // Standard normal numbers that depend on the name and the stream.
 Doubles normal_values(const std::string& name, std::int64_t count, std::uint64_t stream = 0);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "nadi/base/error.h"
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using Granularity = Recompute::Granularity;
@@ -135,4 +135,4 @@ TEST(Recomputation, ForgettingAloneIsAnError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -12,12 +12,12 @@
 #include "nadi/comm/plan_groups.h"
 #include "nadi/comm/steady_time.h"
 #include "nadi/engine/kernel_plan.h"
-#include "nadi/reference/double_elements.h"
-#include "nadi/reference/run_reference.h"
 #include "nadi/parallel/program.h"
 #include "nadi/recording/executed_step.h"
+#include "nadi/reference/double_elements.h"
+#include "nadi/reference/run_reference.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 bool is_input(const Tensor& tensor) {
@@ -297,4 +297,4 @@ Bytes ReferenceEngine::held(Role role) const {
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -19,12 +19,12 @@
 
 #include "nadi/engine/engine.h"
 #include "nadi/engine/engine_options.h"
-#include "nadi/reference/meetings.h"
-#include "nadi/reference/reference_store.h"
 #include "nadi/graph/shard.h"
 #include "nadi/recording/executed_step.h"
+#include "nadi/reference/meetings.h"
+#include "nadi/reference/reference_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct KernelPlan;
 
@@ -87,4 +87,4 @@ class ReferenceEngine : public Engine {
   std::uint64_t runs_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

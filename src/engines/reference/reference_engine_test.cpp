@@ -12,7 +12,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // sum += w * x, for each of two micro-batches: y of the first section is read by the second.
@@ -129,4 +129,4 @@ TEST(ReferenceEngine, RefusesCommunicationWithoutOtherRanks) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 const Doubles* ReferenceStore::find(std::string_view name) const {
   const auto found = values_.find(name);
@@ -33,4 +33,4 @@ bool ReferenceStore::erase(std::string_view name) {
   return true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

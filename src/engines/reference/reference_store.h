@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // The elements of one tensor, contiguous and outermost axis first. The reference engine computes in double
 // precision whatever the tensor's element type; integers are exact up to 2^53.
@@ -30,4 +30,4 @@ class ReferenceStore {
   std::map<std::string, Doubles, std::less<>> values_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

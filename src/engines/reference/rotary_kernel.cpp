@@ -4,7 +4,7 @@
 
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Letters: B sequences, T tokens, H heads, D width of a head.
 void rotary_kernel(KernelCall& call) {
@@ -31,4 +31,4 @@ void rotary_kernel(KernelCall& call) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 #include "nadi/base/random.h"
 #include "nadi/reference/interpreter.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 class Initialization {
@@ -103,4 +103,4 @@ void run_reference(const Graph& graph, ReferenceStore& store) {
   run_reference(ReferenceTask{.graph = &graph}, store);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

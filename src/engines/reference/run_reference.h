@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "nadi/reference/reference_store.h"
 #include "nadi/graph/graph.h"
+#include "nadi/reference/reference_store.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // The values (tensors that are no variables) of one pass over a graph, by TensorId; empty before they are
 // computed. Given to the tasks that run parts of one graph for the same micro-batch, it carries what the
@@ -56,4 +56,4 @@ void initialize(const Graph& graph, ReferenceStore& store, std::uint64_t seed,
 void run_reference(const ReferenceTask& task, ReferenceStore& store);
 void run_reference(const Graph& graph, ReferenceStore& store);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

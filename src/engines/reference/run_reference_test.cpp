@@ -7,10 +7,10 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 using testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST(RunReference, SlotsAndInputsBelongToMicroBatches) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

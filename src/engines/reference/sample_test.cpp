@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "nadi/base/random.h"
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 struct Settings {
@@ -118,4 +118,4 @@ TEST(Sample, OtherStepsAndSeedsDrawOtherTokens) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -102,4 +102,4 @@ TEST(SgdSai, WaitsForAGradientThatIsNotZero) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,7 +3,7 @@
 
 #include "nadi/reference/kernel.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Axis i of the result is axis axes[i] of x.
 void permute_kernel(KernelCall& call) {
@@ -48,4 +48,4 @@ void concat_kernel(KernelCall& call) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/training_state.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ CheckpointList find_checkpoints(const fs::path& save_dir) {
   return list;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::string checkpoint_name(std::int64_t step);  // "checkpoint-500"
 
@@ -30,4 +30,4 @@ struct CheckpointList {
 // A `save_dir` that does not exist holds none. Error (environment) when it cannot be read.
 CheckpointList find_checkpoints(const std::filesystem::path& save_dir);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/training_state.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using CheckpointFolderTest = FolderTest;
@@ -36,4 +36,4 @@ TEST_F(CheckpointFolderTest, NoFolderHoldsNone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ std::optional<fs::path> find_stranger(const fs::path& folder) {
   return find_stranger_below(folder, {});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

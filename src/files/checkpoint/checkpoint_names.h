@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // `within` is the path of a file or folder within the checkpoint: "model.safetensors",
 // "iter_0000001/mp_rank_00".
@@ -18,4 +18,4 @@ bool is_of_a_checkpoint(const std::filesystem::path& within);
 // of names. Symbolic links are not followed, and a link is of a checkpoint when a file of its name is.
 std::optional<std::filesystem::path> find_stranger(const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

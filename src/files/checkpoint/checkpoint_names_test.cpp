@@ -4,7 +4,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,4 +36,4 @@ TEST_F(CheckpointNamesTest, FindsTheFirstStranger) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/base/mapped_file.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -206,4 +206,4 @@ void ChecksumManifest::watch(const SafetensorsReader& reader, CheckedMemory& mem
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

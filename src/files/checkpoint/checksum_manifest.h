@@ -35,10 +35,13 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFolder;
 class CheckedMemory;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
+
 class SafetensorsReader;
 
 inline constexpr const char* kChecksumsFile = "nadi_checksums.json";
@@ -86,4 +89,4 @@ class ChecksumManifest {
   std::int64_t chunk_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

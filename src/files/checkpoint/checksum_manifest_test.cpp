@@ -12,7 +12,7 @@
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/safetensors_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST_F(ChecksumManifestTest, OfALaterVersion) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

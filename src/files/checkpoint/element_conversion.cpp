@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files of weights are little-endian");
@@ -84,4 +84,4 @@ void convert_elements(FileDType from, const std::byte* in, DType to, std::byte* 
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/base/half.h"
 #include "nadi/graph/file_dtype.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Which conversions exist: f64, f32, bf16 and f16 to f32, bf16 and f16; any other type only to itself.
 bool can_convert_elements(FileDType from, DType to);
@@ -15,4 +15,4 @@ bool can_convert_elements(FileDType from, DType to);
 // Converts `count` elements. `in` and `out` must not overlap; they need not be aligned.
 void convert_elements(FileDType from, const std::byte* in, DType to, std::byte* out, std::size_t count);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 
 #include "nadi/base/half_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 TEST(Convert, DoublesAreRoundedOnce) {
@@ -50,4 +50,4 @@ TEST(Convert, OnlyBetweenFloats) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

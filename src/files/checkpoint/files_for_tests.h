@@ -8,7 +8,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A file with this header, padded with nothing, and this data.
 inline std::string safetensors_bytes(const std::string& header, const std::string& data) {
@@ -22,4 +22,4 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 void read_anything(std::span<const std::byte> bytes) {
@@ -36,7 +36,7 @@ void read_anything(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const std::byte*>(data), size});

@@ -15,7 +15,7 @@
 #include "nadi/model/config_file.h"
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ PretrainedMatch PretrainedFolder::match(std::span<const WantedTensor> wanted) co
   return match;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

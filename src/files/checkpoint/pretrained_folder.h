@@ -37,7 +37,7 @@
 #include "nadi/graph/shape.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct WantedTensor {
   std::string name;  // as the graph has it
@@ -95,4 +95,4 @@ class PretrainedFolder {
 // Whether the folder has a file of weights or an index of some, of any format.
 bool has_weights(const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

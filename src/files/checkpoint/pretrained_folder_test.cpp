@@ -12,7 +12,7 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -289,4 +289,4 @@ TEST_F(PretrainedFolderTest, SafetensorsComeFirst) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/checkpoint/training_progress.h"
 #include "nadi/checkpoint/whole_parameters.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ std::unique_ptr<WholeModel> open_pretrained(const fs::path& folder, std::string_
   return std::make_unique<PretrainedSource>(folder, model_type, verify);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

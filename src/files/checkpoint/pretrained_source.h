@@ -14,9 +14,9 @@
 
 #include "nadi/checkpoint/whole_model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::unique_ptr<WholeModel> open_pretrained(const std::filesystem::path& folder,
                                             std::string_view model_type = "", Verify verify = Verify::kYes);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

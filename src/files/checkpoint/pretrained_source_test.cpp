@@ -13,7 +13,7 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -118,4 +118,4 @@ TEST_F(PretrainedSourceTest, HasTheTrainingOfOurCheckpoints) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

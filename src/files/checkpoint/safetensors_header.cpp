@@ -15,7 +15,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::uint64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
@@ -250,4 +250,4 @@ std::string quoted_name(std::string_view name) {
   return inner.size() <= kMost ? format("'{}'", inner) : format("'{}...'", inner.substr(0, kMost));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SafetensorsTensor {
   std::string name;
@@ -46,4 +46,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t d
 // A name for messages: in quotes, with control characters escaped, and cut when it is long.
 std::string quoted_name(std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -21,7 +21,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/checkpoint/element_conversion.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;  // read at a time where elements are converted
@@ -195,4 +195,4 @@ void SafetensorsReader::read_at(std::int64_t offset, std::span<std::byte> out) c
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -22,7 +22,7 @@
 #include "nadi/checkpoint/safetensors_header.h"
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class SafetensorsReader {
  public:
@@ -75,4 +75,4 @@ class SafetensorsReader {
   std::map<std::string_view, std::size_t> by_name_;  // views of the names in header_
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -235,4 +235,4 @@ TEST_F(SafetensorsReaderTest, FlippedBitsGiveTensorsOrAnError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/checkpoint/safetensors_header.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kAlignment = 8;  // of the data, in the file
@@ -93,4 +93,4 @@ SafetensorsSums write_safetensors(AtomicFile& file, std::vector<TensorToWrite> t
   return sums;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

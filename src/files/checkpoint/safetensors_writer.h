@@ -24,9 +24,11 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFile;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 // Takes the next bytes of a tensor. Pieces of a megabyte or more are best.
 using TensorSink = std::function<void(std::span<const std::byte>)>;
@@ -59,4 +61,4 @@ std::string safetensors_head(std::vector<TensorToWrite>& tensors,
 SafetensorsSums write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
                                   const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

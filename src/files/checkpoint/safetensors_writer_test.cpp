@@ -10,7 +10,7 @@
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 class SafetensorsWriterTest : public FolderTest {
@@ -119,4 +119,4 @@ TEST_F(SafetensorsWriterDeathTest, BugsOfTheCallerStopTheProgram) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

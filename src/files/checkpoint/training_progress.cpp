@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/learning_rate.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 double setting_or(const std::map<std::string, double>& settings, const char* name, double fallback) {
@@ -110,4 +110,4 @@ TrainingProgress own_progress(const TrainingState& state, const SafetensorsReade
   return progress;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

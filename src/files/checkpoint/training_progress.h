@@ -4,10 +4,10 @@
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/whole_model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // `tensors` is the file of the training state. The optimizer's numbers are there only for Adam and AdamW,
 // since no other format knows another optimizer.
 TrainingProgress own_progress(const TrainingState& state, const SafetensorsReader& tensors);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kFormat = "nadi training state";
@@ -153,4 +153,4 @@ TrainingState read_training_state(const std::filesystem::path& checkpoint) {
   return state;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -20,9 +20,11 @@
 
 #include "nadi/checkpoint/safetensors_writer.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFolder;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 inline constexpr const char* kTrainingStateFile = "training_state.json";
 inline constexpr const char* kTrainingTensorsFile = "training_state.safetensors";
@@ -62,4 +64,4 @@ std::string training_state_json(const TrainingState& state);
 
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST_F(TrainingStateTest, TheSameStateGivesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array kWeightFormats{
@@ -173,4 +173,4 @@ std::span<const std::string> WeightFile::other_entries() const {
   return opened_->others;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

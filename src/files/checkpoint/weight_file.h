@@ -22,9 +22,12 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class CheckedMemory;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
+
 class ChecksumManifest;
 class SafetensorsReader;
 struct SafetensorsTensor;
@@ -110,4 +113,4 @@ class WeightFile {
   std::unique_ptr<Opened> opened_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/torch_file/pickle_arena.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST_F(WeightFileTest, ReadsWhatPyTorchSaved) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

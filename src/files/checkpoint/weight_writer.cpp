@@ -8,7 +8,7 @@
 #include "nadi/torch_file/pickle_arena.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 void write_pytorch_weights(AtomicFile& file, std::vector<TensorToWrite> tensors) {
@@ -47,4 +47,4 @@ std::optional<SafetensorsSums> write_weights(AtomicFile& file, WeightFormat form
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/checkpoint/safetensors_writer.h"
 #include "nadi/checkpoint/weight_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Appends the whole file; the caller commits it. Returns the checksums of a safetensors file; a file of
 // torch.save has them within. A file of torch.save holds an OrderedDict of tensors by name, each with a
@@ -22,4 +22,4 @@ namespace nadi {
 std::optional<SafetensorsSums> write_weights(AtomicFile& file, WeightFormat format,
                                              std::vector<TensorToWrite> tensors);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

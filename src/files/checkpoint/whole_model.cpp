@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 namespace {
 
@@ -77,4 +77,4 @@ const WholeTensor& WholeModel::at(std::string_view name) const {
   throw input_error({.file = file()}, format("there is no tensor '{}'", name), did_you_mean(name, known));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

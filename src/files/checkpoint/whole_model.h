@@ -33,7 +33,7 @@
 #include "nadi/graph/shape.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 inline constexpr std::string_view kFirstMoment = ".m", kSecondMoment = ".v", kMasterWeights = ".master";
 
@@ -156,4 +156,4 @@ class WholeModel {
   mutable std::map<std::string_view, const WholeTensor*> by_name_;  // made at the first find()
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

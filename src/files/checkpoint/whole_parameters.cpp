@@ -3,7 +3,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Layers are all alike, and their parameters are the only ones with a number in their names.
 std::vector<WantedTensor> whole_parameters(const ModelConfig& config) {
@@ -32,4 +32,4 @@ std::vector<WantedTensor> whole_parameters(const ModelConfig& config) {
   return all;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,9 +7,9 @@
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // In the order of the model: embeddings, layers, head. A tied output layer is no parameter.
 std::vector<WantedTensor> whole_parameters(const ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

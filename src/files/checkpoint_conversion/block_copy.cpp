@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/checkpoint/element_conversion.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::optional<DType> graph_type(FileDType dtype) {
@@ -146,4 +146,4 @@ void transpose_reference(std::span<const std::byte> in, std::int64_t rows, std::
                   out.begin() + (column * rows + row) * element_size);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A block cut into parts of at most `limit` elements (at least 1), in the order of the target: their elements
 // one after another are those of the block.
@@ -50,4 +50,4 @@ void transpose(std::span<const std::byte> in, std::int64_t rows, std::int64_t co
 void transpose_reference(std::span<const std::byte> in, std::int64_t rows, std::int64_t columns,
                          std::int64_t element_size, std::span<std::byte> out);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

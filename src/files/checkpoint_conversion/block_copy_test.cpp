@@ -7,7 +7,7 @@
 
 #include "nadi/checkpoint_conversion/memory_model_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::vector<float> floats_of(std::span<const std::byte> bytes) {
@@ -96,4 +96,4 @@ TEST(BlockCopy, PartsAreTheBlock) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class CheckpointFormat : std::uint8_t { kHuggingFace, kMegatron, kTorchDist, kNadi };
 
@@ -28,4 +28,4 @@ inline const CheckpointFormatEntry& entry_of(CheckpointFormat wanted) {
   return kCheckpointFormats[static_cast<std::size_t>(wanted)];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -26,7 +26,7 @@
 #include "nadi/megatron_checkpoint/whole_names.h"
 #include "nadi/model/config_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,4 +308,4 @@ void Conversion::check_again(const fs::path& written) const {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -30,7 +30,7 @@
 #include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct ConversionRequest {
   std::filesystem::path source;
@@ -122,4 +122,4 @@ class Conversion {
   ConversionSummary summary_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

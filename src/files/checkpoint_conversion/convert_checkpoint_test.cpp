@@ -14,7 +14,7 @@
 #include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -271,4 +271,4 @@ TEST_F(ConvertCheckpointTest, KilledAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

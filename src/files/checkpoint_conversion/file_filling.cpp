@@ -22,7 +22,7 @@
 #include "nadi/checkpoint_conversion/fill_schedule.h"
 #include "nadi/checkpoint_conversion/task_threads.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -322,4 +322,4 @@ void check_files(const WholeModel& model, std::span<const TargetFile> files, con
   });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -22,9 +22,11 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFolder;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 struct FillOptions {
   int threads = 1;
@@ -45,4 +47,4 @@ std::map<std::string, SafetensorsSums> fill_files(const WholeModel& model, std::
 void check_files(const WholeModel& model, std::span<const TargetFile> files,
                  const std::filesystem::path& folder, const FillOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/checkpoint_conversion/fill_schedule.h"
 #include "nadi/checkpoint_conversion/memory_model_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -178,4 +178,4 @@ TEST_F(FileFillingTest, AFullDiskLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/checkpoint_conversion/block_copy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 void check_block(const WholeTensor& tensor, const ShardBlock& block, FileDType dtype) {
@@ -63,4 +63,4 @@ std::vector<FillTask> fill_schedule(const WholeModel& model, std::span<const Tar
   return tasks;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // At most so many bytes of a target are made at once: large enough for a disk, small enough for the caches.
 inline constexpr std::int64_t kFillBytes = std::int64_t{4} << 20;
@@ -36,4 +36,4 @@ struct FillTask {
 // of it, elements that cannot be converted.
 std::vector<FillTask> fill_schedule(const WholeModel& model, std::span<const TargetFile> files);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

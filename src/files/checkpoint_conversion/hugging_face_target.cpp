@@ -15,7 +15,7 @@
 #include "nadi/megatron_checkpoint/whole_names.h"
 #include "nadi/torch_file/pickle_arena.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array kOptimizerSuffixes{kFirstMoment, kSecondMoment, kMasterWeights};
@@ -181,4 +181,4 @@ std::vector<TargetFile> hugging_face_files(const WholeModel& model, const Huggin
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -21,7 +21,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct HuggingFaceOptions {
   WeightFormat format = WeightFormat::kSafetensors;
@@ -65,4 +65,4 @@ TargetFile torch_weights_target(std::string name, const std::vector<WholeTensorT
 // The weights in as many files as they need, and their index.
 std::vector<TargetFile> hugging_face_files(const WholeModel& model, const HuggingFaceOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/checkpoint_conversion/memory_model_for_tests.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST_F(HuggingFaceTargetTest, OptimizerStateIsApart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

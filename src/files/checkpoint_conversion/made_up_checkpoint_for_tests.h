@@ -14,7 +14,7 @@
 #include "nadi/checkpoint/whole_parameters.h"
 #include "nadi/model/config_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Elements count on from `next` in steps of 2^-10, in the type; bf16 takes the upper half of such a number.
 class MadeUpTensors {
@@ -114,4 +114,4 @@ inline void write_made_up_training(const std::filesystem::path& path, const Mode
   folder.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

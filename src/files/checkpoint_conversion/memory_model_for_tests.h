@@ -11,7 +11,7 @@
 #include "nadi/base/half.h"
 #include "nadi/checkpoint/whole_model.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class MemoryModel : public WholeModel {
  public:
@@ -65,4 +65,4 @@ class MemoryModel : public WholeModel {
   std::optional<TrainingProgress> progress_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

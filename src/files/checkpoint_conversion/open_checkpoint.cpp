@@ -13,7 +13,7 @@
 #include "nadi/megatron_checkpoint/legacy_source.h"
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ OpenedCheckpoint open_checkpoint(const fs::path& folder, const OpenOptions& opti
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 #include "nadi/checkpoint_conversion/checkpoint_format.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct OpenOptions {
   std::optional<ModelConfig> config = {};      // instead of what a checkpoint of Megatron-LM says
@@ -38,4 +38,4 @@ CheckpointFormat checkpoint_format(const std::filesystem::path& folder);
 
 OpenedCheckpoint open_checkpoint(const std::filesystem::path& folder, const OpenOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

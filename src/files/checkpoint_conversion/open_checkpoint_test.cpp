@@ -4,7 +4,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -34,4 +34,4 @@ TEST_F(OpenCheckpointTest, WhatIsNoCheckpoint) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

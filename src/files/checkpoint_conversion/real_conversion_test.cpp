@@ -15,7 +15,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST_F(RealConversion, OptimizerFromSplitToSplitAndBack) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

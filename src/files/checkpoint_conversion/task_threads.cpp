@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/worker_threads.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr auto kBetweenReports = std::chrono::milliseconds(100);
@@ -71,4 +71,4 @@ void run_tasks(const TaskRun& work) {
       [&] { shared.stop(); });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

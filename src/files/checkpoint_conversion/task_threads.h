@@ -13,7 +13,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TaskRun {
   std::size_t tasks = 0;
@@ -25,4 +25,4 @@ struct TaskRun {
 
 void run_tasks(const TaskRun& work);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ std::vector<fs::path> tokenizer_files(const fs::path& folder) {
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

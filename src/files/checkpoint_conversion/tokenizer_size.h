@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Of a folder with tokenizer.json, vocab.json, vocab.txt or tokenizer.model (in this order), or of such a
 // file. Of a tokenizer.json, tokens and added tokens are counted whatever kind of tokenizer it is. Error
@@ -16,4 +16,4 @@ std::int64_t tokenizer_size(const std::filesystem::path& path);
 // such folder.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

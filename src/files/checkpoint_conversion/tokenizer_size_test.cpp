@@ -4,7 +4,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST_F(TokenizerSizeTest, FilesOfATokenizer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

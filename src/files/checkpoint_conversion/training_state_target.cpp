@@ -9,7 +9,7 @@
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/checkpoint_conversion/hugging_face_target.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 template <typename T>
@@ -99,4 +99,4 @@ std::vector<TargetFile> training_state_files(const WholeModel& model, FileDType 
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Error (usage) where the source is no training or has no optimizer state. `vocabulary` as in
 // HuggingFaceOptions.
@@ -22,4 +22,4 @@ std::vector<TargetFile> training_state_files(const WholeModel& model, FileDType 
 // The state that stands for a training of another program.
 TrainingState state_of_training(const TrainingProgress& progress, FileDType weights);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/half.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // 4 bits of exponent with a bias of 7, 3 of mantissa, no infinities; all ones is NaN.
@@ -82,4 +82,4 @@ void element_values(FileDType dtype, const std::byte* in, std::span<double> out)
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

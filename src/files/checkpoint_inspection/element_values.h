@@ -6,7 +6,7 @@
 
 #include "nadi/graph/file_dtype.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Whether elements of the type are numbers of one line: all types but the complex ones.
 bool has_values(FileDType dtype);
@@ -15,4 +15,4 @@ bool has_values(FileDType dtype);
 // aligned and has as many elements as `out`.
 void element_values(FileDType dtype, const std::byte* in, std::span<double> out);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

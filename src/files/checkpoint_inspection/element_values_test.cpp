@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(ElementValues, OfEightBits) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/checkpoint_inspection/tensor_comparison.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST(RealTorchFiles, HostileOnesAreRefusedOrSurvived) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

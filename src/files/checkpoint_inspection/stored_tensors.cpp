@@ -7,7 +7,7 @@
 #include "nadi/checkpoint_inspection/weight_files.h"
 #include "nadi/checkpoint_inspection/whole_checkpoint.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ bool is_training_state(const WholeTensor& tensor) {
          tensor.name.ends_with(kMasterWeights) || fs::path(tensor.place).filename() == kTrainingTensorsFile;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

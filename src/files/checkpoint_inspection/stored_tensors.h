@@ -22,7 +22,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class StoredTensors {
  public:
@@ -71,4 +71,4 @@ Bytes verify_tensors(const StoredTensors& stored,
 // whatever else a checkpoint of ours keeps with them.
 bool is_training_state(const WholeTensor& tensor);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/base/files_for_tests.h"
 #include "nadi/checkpoint_inspection/weights_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST_F(StoredTensorsTest, WhatIsNotThereOrIsSomethingElseIsSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 
 #include "nadi/checkpoint_inspection/element_values.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -185,4 +185,4 @@ CheckpointComparison compare_tensors(const StoredTensors& a, const StoredTensors
   return Comparer(a, b, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

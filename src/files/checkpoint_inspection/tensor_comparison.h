@@ -15,7 +15,7 @@
 #include "nadi/base/units.h"
 #include "nadi/checkpoint_inspection/stored_tensors.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A tensor that both have.
 struct TensorComparison {
@@ -55,4 +55,4 @@ struct ComparisonOptions {
 CheckpointComparison compare_tensors(const StoredTensors& a, const StoredTensors& b,
                                      const ComparisonOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/files_for_tests.h"
 #include "nadi/checkpoint_inspection/weights_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -107,4 +107,4 @@ TEST_F(TensorComparisonTest, BlocksOfAnySize) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

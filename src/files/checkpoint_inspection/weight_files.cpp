@@ -13,7 +13,7 @@
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ std::unique_ptr<StoredTensors> open_weight_files(const std::vector<fs::path>& fi
   return std::make_unique<WeightFiles>(files, std::move(notes), reading);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

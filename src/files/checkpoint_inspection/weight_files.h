@@ -8,11 +8,11 @@
 
 #include "nadi/checkpoint_inspection/stored_tensors.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Error (input) for a file of another kind, and for two tensors of the same name.
 std::unique_ptr<StoredTensors> open_weight_files(const std::vector<std::filesystem::path>& files,
                                                  std::vector<std::string> notes = {},
                                                  const TensorReading& reading = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

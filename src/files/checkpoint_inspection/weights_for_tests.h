@@ -9,7 +9,7 @@
 #include "nadi/base/half.h"
 #include "nadi/checkpoint/safetensors_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SmallTensor {
   std::string name;
@@ -36,4 +36,4 @@ inline void write_small_weights(const std::filesystem::path& path, const std::ve
   file.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/model/architectures.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,4 +94,4 @@ std::unique_ptr<StoredTensors> open_whole_checkpoint(const fs::path& folder, Ver
   return std::make_unique<WholeCheckpoint>(folder, verify);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 
 #include "nadi/checkpoint_inspection/stored_tensors.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Whether the folder is a checkpoint of a format and a model that Nadi knows. Error (input) where it seems to
 // be one and is damaged.
@@ -15,4 +15,4 @@ bool is_whole_checkpoint(const std::filesystem::path& folder);
 std::unique_ptr<StoredTensors> open_whole_checkpoint(const std::filesystem::path& folder,
                                                      Verify verify = Verify::kYes);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 BatchSource::BatchSource(const Shape& shape) : shape_(shape) {
   constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
@@ -97,4 +97,4 @@ TokenId padding_of(const SpecialTokens& special) {
   return special.end.value_or(0);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

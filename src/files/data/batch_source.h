@@ -25,9 +25,11 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 struct Place;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 // Both from 0.
 struct DataPosition {
@@ -130,4 +132,4 @@ class BatchSource {
 // The token for unused places: for padding, failing that for the end of a text, failing that 0.
 TokenId padding_of(const SpecialTokens& special);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

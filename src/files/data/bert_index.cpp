@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/data/index_map.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kLongSentence = 512;  // tokens; a document with a longer one is left out
@@ -176,4 +176,4 @@ BertIndex::Span BertIndex::span_of(std::int64_t number) const {
           .length = file_.at<std::uint32_t>(3 * number + 2)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -23,7 +23,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/npy_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Tokens of a row that are not of its sample: [CLS], [SEP], [SEP].
 inline constexpr std::int64_t kBertAdded = 3;
@@ -72,4 +72,4 @@ class BertIndex {
   NpyFile file_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::EndsWith;
@@ -121,4 +121,4 @@ TEST_F(BertIndexTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 Blend blend_samples(std::span<const double> weights, std::int64_t samples) {
   check(!weights.empty() && weights.size() <= std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1,
@@ -40,4 +40,4 @@ std::int64_t blend_samples_wanted(double share, std::int64_t samples) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) * share * kReserve));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

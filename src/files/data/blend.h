@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct Blend {
   std::vector<std::uint16_t> dataset;
@@ -25,4 +25,4 @@ Blend blend_samples(std::span<const double> weights, std::int64_t samples);
 // that it never runs out.
 std::int64_t blend_samples_wanted(double share, std::int64_t samples);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -44,4 +44,4 @@ TEST(Blend, AsksForHalfAPercentMore) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class ByteTokenizer : public Tokenizer {
  public:
@@ -44,4 +44,4 @@ class ByteTokenizer : public Tokenizer {
   std::int64_t vocabulary_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

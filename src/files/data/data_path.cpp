@@ -9,7 +9,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/data/indexed_dataset.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::optional<double> parse_number(const std::string& word) {
@@ -78,4 +78,4 @@ std::vector<DataPath> parse_data_path(std::span<const std::string> words) {
   return paths;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct DataPath {
   std::filesystem::path prefix;       // of the two files, see indexed_dataset.h
@@ -23,4 +23,4 @@ struct DataPath {
 // a folder without datasets. Whether a dataset is there is not looked at.
 std::vector<DataPath> parse_data_path(std::span<const std::string> words);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST_F(DataPathTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

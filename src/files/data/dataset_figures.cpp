@@ -6,7 +6,7 @@
 
 #include "nadi/data/indexed_dataset.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::vector<std::string> index_maps_of(const IndexedDataset& dataset) {
@@ -42,4 +42,4 @@ DatasetFigures dataset_figures(const IndexedDataset& dataset, const std::functio
   return figures;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class IndexedDataset;
 
@@ -23,4 +23,4 @@ struct DatasetFigures {
 // Reads all tokens. `on_sequence` is called before each sequence; it may throw.
 DatasetFigures dataset_figures(const IndexedDataset& dataset, const std::function<void()>& on_sequence = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

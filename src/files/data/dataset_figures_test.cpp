@@ -6,7 +6,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -37,4 +37,4 @@ TEST_F(DatasetFiguresTest, OfNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

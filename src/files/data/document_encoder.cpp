@@ -4,7 +4,7 @@
 
 #include "nadi/data/line_blocks.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Megatron cuts longer texts into pieces of so many characters before it looks for sentences, so that a
@@ -77,4 +77,4 @@ void DocumentEncoder::add_sequence(std::string_view text, EncodedTexts& texts) c
   if (added > 0) texts.lengths.push_back(static_cast<std::int64_t>(added));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -21,7 +21,7 @@
 #include "nadi/data/sentence_splitter.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct LineBlock;
 
@@ -64,4 +64,4 @@ class DocumentEncoder {
   std::vector<std::string_view> sentences_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/data/line_blocks.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST(DocumentEncoder, NamesTheLine) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

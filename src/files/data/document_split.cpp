@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Weights = std::array<double, 3>;
@@ -51,4 +51,4 @@ DocumentSplit split_documents(std::string_view text, std::int64_t documents) {
       .train = {bounds[0], bounds[1]}, .validation = {bounds[1], bounds[2]}, .test = {bounds[2], bounds[3]}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // From `first` to `last` - 1.
 struct DocumentRange {
@@ -35,4 +35,4 @@ inline constexpr std::string_view kTestSplit = "test";
 // Error (usage) for weights that are no such list, or are all 0.
 DocumentSplit split_documents(std::string_view weights, std::int64_t documents);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -59,4 +59,4 @@ TEST(DocumentSplit, RefusesWhatIsNoList) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

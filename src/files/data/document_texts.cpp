@@ -5,7 +5,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::vector<std::string> DocumentTexts::of(std::int64_t document) {
   std::vector<std::string> texts;
@@ -26,4 +26,4 @@ std::vector<std::string> DocumentTexts::of(std::int64_t document) {
   return texts;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class IndexedDataset;
 class Tokenizer;
@@ -32,4 +32,4 @@ class DocumentTexts {
   std::int64_t broken_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

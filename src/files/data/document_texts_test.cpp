@@ -7,7 +7,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(DocumentTexts, NameTokensOfAnotherTokenizer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

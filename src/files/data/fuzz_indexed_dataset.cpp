@@ -10,7 +10,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/npy_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 void read_dataset(std::span<const std::byte> index, std::span<const std::byte> data) {
@@ -48,7 +48,7 @@ void read_anything(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything(std::as_bytes(std::span(data, size)));

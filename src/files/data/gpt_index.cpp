@@ -11,7 +11,7 @@
 #include "nadi/data/index_map.h"
 #include "nadi/data/numpy_random.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
@@ -267,4 +267,4 @@ Place GptIndex::place_of(std::int64_t number, std::int64_t position) const {
   return place;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

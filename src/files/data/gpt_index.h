@@ -30,7 +30,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/npy_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct GptIndexOptions {
   std::int64_t first = 0;       // sequences of the dataset that belong to the split: from `first`
@@ -105,4 +105,4 @@ class GptIndex {
   NpyFile shuffle_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST_F(GptIndexTest, AFolderThatCannotBeWrittenGetsAHint) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,4 +48,4 @@ std::optional<fs::path> find_downloaded(const fs::path& cache, std::string_view 
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,11 +9,11 @@
 #include <optional>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The downloaded file whose address ends with "/<name>"; of several the first by name. Nothing where there is
 // none, or no such cache. Files there that describe no download are passed over: the folder is not ours.
 std::optional<std::filesystem::path> find_downloaded(const std::filesystem::path& cache,
                                                      std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

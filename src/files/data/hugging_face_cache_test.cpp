@@ -7,7 +7,7 @@
 
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,4 +34,4 @@ TEST(HuggingFaceCache, FindsADownloadByItsAddress) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/data/indexed_dataset.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::filesystem::path index_map_path(const IndexedDataset& dataset, const std::filesystem::path& folder,
                                      const std::string& name) {
@@ -28,4 +28,4 @@ void with_cache_hint(const std::function<void()>& write) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

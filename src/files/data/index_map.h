@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class IndexedDataset;
 
@@ -26,4 +26,4 @@ inline constexpr const char* kOtherIndexHint =
     "it was made for another dataset or split, or is damaged: remove it, or choose another folder for the "
     "index maps";
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kLengthSize = sizeof(std::int32_t);
@@ -241,4 +241,4 @@ Place IndexedDataset::place_of(std::int64_t sequence, std::int64_t offset) const
           .byte = begin_of(sequence) + offset * static_cast<std::int64_t>(dtype_->size)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

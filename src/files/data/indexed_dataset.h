@@ -22,9 +22,11 @@
 #include "nadi/data/indexed_dataset_format.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 struct Place;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 class IndexedDataset {
  public:
@@ -78,4 +80,4 @@ class IndexedDataset {
 // "x" for "x", "x.idx" and "x.bin".
 std::filesystem::path indexed_dataset_prefix(const std::filesystem::path& name);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

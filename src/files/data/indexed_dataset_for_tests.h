@@ -19,7 +19,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 template <typename T>
 void append_number(std::string& bytes, T value) {
@@ -105,4 +105,4 @@ inline std::string megatron_file(const std::string& name) {
   return std::filesystem::exists(path) || std::filesystem::exists(path + ".idx") ? path : "";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

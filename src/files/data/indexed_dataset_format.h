@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The codes in the file.
 enum class IndexedDType : std::uint8_t {
@@ -72,4 +72,4 @@ constexpr IndexedDType indexed_dtype_for(std::int64_t vocabulary) {
 inline constexpr std::string_view kIndexSuffix = ".idx";
 inline constexpr std::string_view kDataSuffix = ".bin";
 
-}  // namespace nadi
+}  // namespace nadi::inline files

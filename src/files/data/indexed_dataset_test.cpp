@@ -4,7 +4,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST_F(IndexedDatasetTest, ReadsWhatMegatronWrote) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

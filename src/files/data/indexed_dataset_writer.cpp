@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is that of the memory");
@@ -114,4 +114,4 @@ void IndexedDatasetWriter::commit_together(std::span<IndexedDatasetWriter> write
   publish_together(files);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

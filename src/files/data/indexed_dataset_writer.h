@@ -21,7 +21,7 @@
 #include "nadi/data/scratch_file.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class IndexedDatasetWriter {
  public:
@@ -59,4 +59,4 @@ class IndexedDatasetWriter {
   std::vector<std::uint16_t> narrow_;  // the tokens of one document as they are in the file
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST_F(IndexedDatasetWriterTest, RefusesASequenceBeyondTheFormat) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

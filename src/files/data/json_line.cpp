@@ -12,7 +12,7 @@
 #include "nadi/base/format.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr int kDeepest = 200;  // as base/json.h
@@ -312,4 +312,4 @@ bool JsonLineParser::skip_word(std::string_view word) {
   return true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

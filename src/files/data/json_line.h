@@ -22,7 +22,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Views into the line or into the parser, valid until its next parse().
 struct JsonText {
@@ -67,4 +67,4 @@ class JsonLineParser {
   Place place_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

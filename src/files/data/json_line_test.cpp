@@ -8,7 +8,7 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(JsonLine, AgreesWithTheReferenceOnDamagedLines) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

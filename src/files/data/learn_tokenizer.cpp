@@ -8,7 +8,7 @@
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/wordpiece_trainer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array kKinds{
@@ -71,4 +71,4 @@ LearnedTokenizer learn_tokenizer(const LearnTokenizerOptions& options,
   return learned;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -21,7 +21,7 @@
 #include "nadi/data/text_files.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TokenizerKind {
   std::string_view name;
@@ -55,4 +55,4 @@ struct LearnedTokenizer {
 LearnedTokenizer learn_tokenizer(const LearnTokenizerOptions& options,
                                  const std::function<void(const TextTotals&)>& on_text = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

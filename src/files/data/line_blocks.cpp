@@ -14,7 +14,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/data/line_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::string system_message(int number) {
@@ -87,4 +87,4 @@ bool LineBlockReader::read_more(std::string& text) {
   return more;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct LineBlock {
   std::string text = {};
@@ -52,4 +52,4 @@ class LineBlockReader {
   bool at_start_ = true;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

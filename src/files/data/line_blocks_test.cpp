@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(LineBlocks, NameAFileThatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{256} << 10;
@@ -82,4 +82,4 @@ Error LineReader::error_at_byte(std::size_t index, std::string message) const {
                      std::move(message));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

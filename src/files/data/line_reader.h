@@ -17,7 +17,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // UTF-8's, which some editors put at the start of a file.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -53,4 +53,4 @@ class LineReader {
   std::int64_t number_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(LineReader, NamesAFileThatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include "nadi/base/random.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr float kChosen = 0.15F;
@@ -83,4 +83,4 @@ std::size_t Masking::any_position(const MaskingKey& key, std::span<const TokenId
   return positions[random_index(random_key(key, kFallbackSite), element(key, 0), positions.size())];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

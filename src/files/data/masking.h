@@ -14,7 +14,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct MaskingKey {
   std::uint64_t seed = 0;
@@ -40,4 +40,4 @@ class Masking {
   std::vector<TokenId> ordinary_;  // all that are not special
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

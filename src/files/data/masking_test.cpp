@@ -7,7 +7,7 @@
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr TokenId kClassify = 258;
@@ -108,4 +108,4 @@ TEST(Masking, IsAFunctionOfSeedEpochSampleAndPosition) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 MegatronBatches::MegatronBatches(std::unique_ptr<const MegatronSamples> samples,
                                  const MegatronBatchOptions& options)
@@ -24,4 +24,4 @@ std::int64_t MegatronBatches::fill_row(std::int64_t epoch, std::int64_t sample, 
   return samples_->fill(epoch, sample, row);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/data/batch_source.h"
 #include "nadi/data/megatron_samples.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct MegatronBatchOptions {
   std::int64_t samples = 0;  // of an epoch, at most those there are
@@ -37,4 +37,4 @@ class MegatronBatches : public BatchSource {
   std::unique_ptr<const MegatronSamples> samples_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/data/megatron_batches.h"
 #include "nadi/data/tokenizer_check.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kMostDatasets = std::int64_t{1} << 16;
@@ -202,4 +202,4 @@ MegatronData open_megatron_data(const MegatronDataRequest& request) {
   return data;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

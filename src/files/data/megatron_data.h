@@ -17,7 +17,7 @@
 
 #include "nadi/data/batch_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct MegatronDataRequest {
   std::vector<std::string> data_path;  // see data_path.h
@@ -58,4 +58,4 @@ struct MegatronData {
 // sense.
 MegatronData open_megatron_data(const MegatronDataRequest& request);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

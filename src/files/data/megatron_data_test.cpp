@@ -10,7 +10,7 @@
 #include "nadi/data/indexed_dataset_for_tests.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::Each;
@@ -288,4 +288,4 @@ TEST_F(MegatronDataTest, AnyRowsAreABatch) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

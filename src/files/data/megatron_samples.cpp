@@ -8,7 +8,7 @@
 #include "nadi/base/random.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Where the first token is that the vocabulary does not have; ids.size() when there is none.
@@ -135,4 +135,4 @@ std::int64_t BlendedSamples::fill(std::int64_t epoch, std::int64_t sample, const
   return part.fill(epoch, blend_.sample[index] % part.size(), row);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/data/gpt_index.h"
 #include "nadi/data/masking.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class MegatronSamples {
  public:
@@ -91,4 +91,4 @@ class BlendedSamples : public MegatronSamples {
   Blend blend_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

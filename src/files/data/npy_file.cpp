@@ -14,7 +14,7 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 struct TypeEntry {
@@ -247,4 +247,4 @@ void NpyWriter::commit_together(std::span<NpyWriter* const> writers) {
   publish_together(files);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -23,9 +23,11 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/mapped_file.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 struct Place;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 enum class NpyType : std::uint8_t { kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64 };
 
@@ -93,4 +95,4 @@ class NpyWriter {
 // What stands in front of the elements, 128 bytes.
 std::string npy_header(NpyType type, const NpyShape& shape);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

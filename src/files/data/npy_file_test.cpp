@@ -4,7 +4,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST_F(NpyFileTest, DamageIsNamedWithItsByte) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class NumpyRandom {
  public:
@@ -45,4 +45,4 @@ class NumpyRandom {
   std::mt19937 generator_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

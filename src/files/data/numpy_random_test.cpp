@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -41,4 +41,4 @@ TEST(NumpyRandom, LargeIntervalsTakeTwoWords) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

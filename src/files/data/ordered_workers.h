@@ -24,7 +24,7 @@
 
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 template <typename Item>
 class OrderedWorkers {
@@ -123,4 +123,4 @@ class OrderedWorkers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using namespace std::chrono_literals;
@@ -79,4 +79,4 @@ TEST(OrderedWorkers, EndWithItemsLeft) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/data/ordered_workers.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -214,4 +214,4 @@ Bytes total_size(std::span<const fs::path> files) {
   return total;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -28,7 +28,7 @@
 #include "nadi/base/units.h"
 #include "nadi/data/sentence_splitter.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class Tokenizer;
 
@@ -76,4 +76,4 @@ std::vector<std::filesystem::path> find_json_lines(const std::filesystem::path& 
 // Sizes of the files that have one; a pipe counts as nothing.
 Bytes total_size(std::span<const std::filesystem::path> files);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/data/indexed_dataset_for_tests.h"
 #include "nadi/data/real_tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -178,4 +178,4 @@ TEST_F(PreprocessTest, ReproducesMegatronsBertDataset) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The files of a real vocabulary under the names that load_tokenizer() looks for; nullptr without them.
 inline std::unique_ptr<Tokenizer> load_renamed_for_tests(
@@ -40,4 +40,4 @@ inline std::string real_dataset_for_tests(const std::string& name) {
   return std::filesystem::exists(prefix + ".idx") ? prefix : "";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/data/shuffle.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // targets[t] = ids[t + 1]; the last token has nothing to predict. Returns how many have.
@@ -54,4 +54,4 @@ std::int64_t SampleBatches::fill_row(std::int64_t epoch, std::int64_t sample, co
                   : fill_next_tokens(tokens, targets);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/data/masking.h"
 #include "nadi/data/sample_set.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct BatchOptions {
   std::int64_t batch_size = 1;  // rows, of all parts together
@@ -41,4 +41,4 @@ class SampleBatches : public BatchSource {
   std::optional<std::int64_t> order_epoch_;  // whose order that is
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/data/squad.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::Each;
@@ -214,4 +214,4 @@ TEST(SampleBatches, RefusesAPositionThatTheDataDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/data/squad.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // One sample while it is made.
@@ -131,4 +131,4 @@ SampleSet make_samples(const SquadSet& set, const Tokenizer& tokenizer, const Sa
   return samples;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

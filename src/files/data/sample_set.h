@@ -21,7 +21,7 @@
 #include "nadi/data/tokenizer_check.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SquadSet;
 
@@ -70,4 +70,4 @@ class SampleSet {
 // that is needed, or when no question gives a sample.
 SampleSet make_samples(const SquadSet& set, const Tokenizer& tokenizer, const SampleOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

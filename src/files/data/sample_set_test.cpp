@@ -11,7 +11,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -151,4 +151,4 @@ TEST(SampleSet, RefusesATokenizerWithoutTheTokensItNeeds) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

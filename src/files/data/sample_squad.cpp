@@ -2,7 +2,7 @@
 
 #include "nadi/base/embedded_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::span<const EmbeddedFile> sample_squad_files();
 
@@ -14,4 +14,4 @@ std::string_view sample_squad_dev() {
   return embedded_text(sample_squad_files(), "dev");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What messages call them.
 inline constexpr std::string_view kSampleSquadTrainName = "squad-sample/train.json";
@@ -16,4 +16,4 @@ inline constexpr std::string_view kSampleSquadDevName = "squad-sample/dev.json";
 std::string_view sample_squad_train();
 std::string_view sample_squad_dev();
 
-}  // namespace nadi
+}  // namespace nadi::inline files

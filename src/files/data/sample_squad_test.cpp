@@ -9,7 +9,7 @@
 #include "nadi/data/squad.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::string contents(const std::string& name) {
@@ -32,4 +32,4 @@ TEST(SampleSquad, IsSquad) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

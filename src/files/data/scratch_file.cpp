@@ -13,7 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 Error scratch_error(const std::filesystem::path& folder, std::string_view action) {
@@ -85,4 +85,4 @@ void ScratchFile::for_each_block(const std::function<void(std::string_view block
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class ScratchFile {
  public:
@@ -44,4 +44,4 @@ class ScratchFile {
   std::int64_t size_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 
 #include "nadi/data/indexed_dataset_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 class ScratchFileTest : public DatasetFolderTest {};
@@ -48,4 +48,4 @@ TEST_F(ScratchFileTest, NamesTheFolder) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

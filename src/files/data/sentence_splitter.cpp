@@ -10,7 +10,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -183,4 +183,4 @@ void split_sentences(std::string_view text, SentenceGap gap, std::vector<std::st
   Splitter(text, gap, sentences).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What becomes of the white space between two sentences. That in front of the first one stays in both cases.
 enum class SentenceGap : std::uint8_t {
@@ -31,4 +31,4 @@ enum class SentenceGap : std::uint8_t {
 // Appends views of `text`, which is UTF-8. A text of white space alone has no sentence.
 void split_sentences(std::string_view text, SentenceGap gap, std::vector<std::string_view>& sentences);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

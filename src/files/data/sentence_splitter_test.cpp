@@ -10,7 +10,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/data/real_tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -145,4 +145,4 @@ TEST(SentenceSplitter, MostlyAgreesWithPunkt) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

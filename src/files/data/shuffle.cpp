@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::vector<std::uint32_t> natural_order(std::int64_t count) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(count));
@@ -23,4 +23,4 @@ std::vector<std::uint32_t> shuffled_order(std::int64_t count, const RandomKey& k
   return order;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 
 #include "nadi/base/random.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Every order is equally likely, as far as 53 random bits per choice allow. `count` is at most 2^32.
 std::vector<std::uint32_t> shuffled_order(std::int64_t count, const RandomKey& key);
@@ -14,4 +14,4 @@ std::vector<std::uint32_t> shuffled_order(std::int64_t count, const RandomKey& k
 // Without shuffling: 0, 1, 2, ...
 std::vector<std::uint32_t> natural_order(std::int64_t count);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -38,4 +38,4 @@ TEST(Shuffle, EveryOrderIsEquallyLikely) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/base/json_file.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFileKeys{"version", "data"};
@@ -121,4 +121,4 @@ std::int64_t count_misplaced_answers(const SquadSet& set) {
   return misplaced;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

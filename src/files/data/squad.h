@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SquadAnswer {
   std::string text;
@@ -56,4 +56,4 @@ SquadSet parse_squad(std::string text, std::string file_name);
 // The number of answers whose text differs from the context at `start`. They are used as they are.
 std::int64_t count_misplaced_answers(const SquadSet& set);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/base/format.h"
 #include "nadi/data/shuffle.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kUnasked = std::numeric_limits<std::size_t>::max();
@@ -67,4 +67,4 @@ SquadSplit split_squad(SquadSet set, const SplitOptions& options) {
   return split;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 
 #include "nadi/data/squad.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SplitOptions {
   double fraction = 0.1;  // of the contexts, rounded, for validation; at least one context on each side
@@ -26,4 +26,4 @@ struct SquadSplit {
 // fraction is not between 0 and 1, Error (input) when there are not two different contexts.
 SquadSplit split_squad(SquadSet set, const SplitOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::SizeIs;
@@ -110,4 +110,4 @@ TEST(SquadSplit, RefusesWhatCannotBeSplit) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -188,4 +188,4 @@ TEST(Squad, ReadsAnExcerptOfTheRealDataSet) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/data/line_reader.h"
 #include "nadi/data/squad.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,4 +106,4 @@ TextSource texts_of(SquadSet set) {
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -19,7 +19,7 @@
 #include "nadi/base/units.h"
 #include "nadi/text/text_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct SquadSet;
 
@@ -34,4 +34,4 @@ struct TextTotals {
   Bytes bytes = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/data/squad.h"
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(TextFiles, RefusesFilesWithoutTextAndOfOtherKinds) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

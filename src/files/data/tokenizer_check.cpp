@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 bool has_ordinary_token(const Tokenizer& tokenizer) {
@@ -58,4 +58,4 @@ void check_special_tokens(const Tokenizer& tokenizer, Objective objective) {
     throw input_error({}, misfit, "use a WordPiece tokenizer whose vocabulary has [CLS], [SEP] and [MASK]");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

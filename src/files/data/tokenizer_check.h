@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class Tokenizer;
 
@@ -26,4 +26,4 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t model_vocabulary)
 // [MASK], and a token that is not special.
 void check_special_tokens(const Tokenizer& tokenizer, Objective objective);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST(TokenizerCheck, RefusesATokenizerOfSpecialTokensOnly) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 #include "nadi/data/bert_index.h"
 #include "nadi/data/gpt_index.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 IndexMaps write_gpt_maps(const IndexedDataset& dataset, const DocumentRange& range,
@@ -71,4 +71,4 @@ IndexMaps write_index_maps(const IndexMapOptions& options) {
   return bert ? write_bert_map(dataset, range, options) : write_gpt_maps(dataset, range, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

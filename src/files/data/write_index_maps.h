@@ -18,7 +18,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/data/document_split.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The parts of a dataset, in the order of the weights of a split.
 struct DatasetPart {
@@ -59,4 +59,4 @@ struct IndexMaps {
 // Error as IndexedDataset, split_documents(), write_gpt_index() and write_bert_index() throw it.
 IndexMaps write_index_maps(const IndexMapOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/download/npm_package.h"
 #include "nadi/download/url_download.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ GotData get_data(const PublicData& data, const GetDataOptions& options) {
   return Getter(data, options).get();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/download/public_data.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct GetDataOptions {
   std::filesystem::path cache = "cache";
@@ -43,4 +43,4 @@ struct GotData {
 // input for files that are not what their publisher made; environment for what cannot be had.
 GotData get_data(const PublicData& data, const GetDataOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

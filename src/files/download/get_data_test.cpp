@@ -11,7 +11,7 @@
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(GetDataTest, OtherFilesAreReplacedOnlyWhereThatIsAllowed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/download/run_program.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::filesystem::path get_npm_package(const std::string& package, const std::filesystem::path& folder,
                                       const std::function<void()>& wait) {
@@ -19,4 +19,4 @@ std::filesystem::path get_npm_package(const std::string& package, const std::fil
   return folder / "package";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

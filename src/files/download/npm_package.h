@@ -7,11 +7,11 @@
 #include <functional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // `package` is NAME@VERSION. The folder exists and is empty; the package's files are then in the folder that
 // is returned. Error (environment) where npm is missing or cannot get it.
 std::filesystem::path get_npm_package(const std::string& package, const std::filesystem::path& folder,
                                       const std::function<void()>& wait);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kWordMark = "\xe2\x96\x81";  // U+2581
@@ -91,4 +91,4 @@ std::string bert_vocabulary(const std::string& member, std::string_view name) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

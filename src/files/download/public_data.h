@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct PublicFile {
   std::string_view name;
@@ -42,4 +42,4 @@ const PublicData& public_data_named(std::string_view name);
 // and entry 1 lost its name. Error (input) for anything else.
 std::string bert_vocabulary(const std::string& member, std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 TEST(PublicData, IsNamedAndHashed) {
@@ -42,4 +42,4 @@ TEST(PublicData, TheVocabularyOfBertIsMadeFromThePackagesNotation) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

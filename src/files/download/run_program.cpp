@@ -10,7 +10,7 @@
 #include "nadi/process/child_process.h"
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 void run_program(std::vector<std::string> words, const ProgramRun& run) {
   const auto program = find_program(words.at(0));
@@ -36,4 +36,4 @@ void run_program(std::vector<std::string> words, const ProgramRun& run) {
                                    said.empty() ? "" : ": " + quote_for_message(said)));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct ProgramRun {
   std::string install = {};         // hint where the program is missing
@@ -17,4 +17,4 @@ struct ProgramRun {
 // Error (environment): there is no such program, or it failed; then with what it said last.
 void run_program(std::vector<std::string> words, const ProgramRun& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

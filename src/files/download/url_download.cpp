@@ -5,7 +5,7 @@
 #include "nadi/download/run_program.h"
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 bool is_url(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://");
@@ -24,4 +24,4 @@ void download_url(const std::string& url, const std::filesystem::path& to,
                           "apt-get install curl (Debian, Ubuntu)");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

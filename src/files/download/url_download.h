@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // http:// or https://.
 bool is_url(std::string_view text);
@@ -14,4 +14,4 @@ bool is_url(std::string_view text);
 // Error (environment) where there is neither program, or the file cannot be had.
 void download_url(const std::string& url, const std::filesystem::path& to, const std::function<void()>& wait);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/checkpoint/whole_parameters.h"
 #include "nadi/megatron_checkpoint/whole_names.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 TensorBlock common_part(const TensorBlock& a, const TensorBlock& b) {
@@ -234,4 +234,4 @@ std::vector<MappedPiece> BlockSource::pieces(const WholeTensor& tensor, const Te
   return found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -19,7 +19,7 @@
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The elements of the tensor's blocks follow each other from `data` on. Blocks of optimizer state have the
 // names of whole_model.h: "<parameter>.m".
@@ -81,4 +81,4 @@ class BlockSource : public WholeModel {
   std::vector<WholeIndexEntry> index_;  // of each tensor
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/megatron_checkpoint/shards_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -155,4 +155,4 @@ TEST_F(BlockSourceTest, CutsTensorsIntoChunks) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

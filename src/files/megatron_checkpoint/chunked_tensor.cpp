@@ -7,7 +7,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::string box_text(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
@@ -173,4 +173,4 @@ std::optional<std::span<const std::byte>> ChunkedTensor::view(std::int64_t first
   return std::span(place.data, static_cast<std::size_t>(count * element_size_));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

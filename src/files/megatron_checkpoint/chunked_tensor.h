@@ -23,7 +23,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/shape.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TensorBox {
   Shape offsets = {};
@@ -85,4 +85,4 @@ class ChunkedTensor {
   std::vector<Band> bands_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

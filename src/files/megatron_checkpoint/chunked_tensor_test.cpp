@@ -7,7 +7,7 @@
 #include <deque>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(ChunkedTensor, OverlapsAndGapsAreNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

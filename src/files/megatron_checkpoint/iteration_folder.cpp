@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ void write_iteration_tracker(const fs::path& folder, std::int64_t iteration) {
   file.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 inline constexpr const char* kIterationTracker = "latest_checkpointed_iteration.txt";
 
@@ -45,4 +45,4 @@ std::vector<std::int64_t> megatron_iterations(const std::filesystem::path& folde
 // Replaces the tracker file in one step.
 void write_iteration_tracker(const std::filesystem::path& folder, std::int64_t iteration);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

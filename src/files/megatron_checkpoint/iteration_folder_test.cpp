@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ TEST_F(IterationFolder, WhatTheTrackerFileNamesMustBeThere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

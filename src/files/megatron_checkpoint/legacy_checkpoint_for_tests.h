@@ -8,7 +8,7 @@
 #include "nadi/megatron_checkpoint/legacy_writer.h"
 #include "nadi/megatron_checkpoint/shards_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The split's rows of the vocabulary beyond those of the model are copies of its last.
 inline void write_legacy_checkpoint(const WholeModel& model, const MegatronSplit& split,
@@ -22,4 +22,4 @@ inline void write_legacy_checkpoint(const WholeModel& model, const MegatronSplit
   write_iteration_tracker(folder, target.iteration);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST_F(LegacyDamage, RealFilesThatEndAnywhere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

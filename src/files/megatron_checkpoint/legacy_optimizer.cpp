@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron_checkpoint/whole_names.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Megatron's buckets unless the user says otherwise: elements, and elements per data-parallel rank.
@@ -200,4 +200,4 @@ void add_optimizer_shards(const RankFile& rank, const ShardLayout& layout,
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

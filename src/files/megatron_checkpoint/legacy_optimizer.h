@@ -9,7 +9,7 @@
 #include "nadi/megatron_checkpoint/optimizer_layout.h"
 #include "nadi/megatron_checkpoint/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Error (input) for a tensor whose shape is not that of the layout, whose elements do not follow each other
 // in the file, or are not little-endian.
@@ -26,4 +26,4 @@ BucketRules bucket_rules(const std::optional<PickleValue>& args, const ShardLayo
 void add_optimizer_shards(const RankFile& rank, const ShardLayout& layout,
                           const std::vector<ShardChunk>& chunks, BlockSource::Contents& contents);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/megatron_checkpoint/megatron_args.h"
 #include "nadi/megatron_checkpoint/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kExtraState = "._extra_state";
@@ -193,4 +193,4 @@ std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path&
   return std::make_unique<BlockSource>(std::move(contents));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

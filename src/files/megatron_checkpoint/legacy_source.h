@@ -15,7 +15,7 @@
 
 #include "nadi/megatron_checkpoint/block_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct LegacyOptions {
   std::optional<ModelConfig> config = {};      // instead of what `args` say
@@ -27,4 +27,4 @@ struct LegacyOptions {
 std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path& folder,
                                                     const LegacyOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

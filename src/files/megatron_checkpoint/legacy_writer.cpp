@@ -11,7 +11,7 @@
 #include "nadi/megatron_checkpoint/torch_target.h"
 #include "nadi/torch_file/pickle_arena.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Modules of a layer that have an `_extra_state`, in Megatron's order; attention itself only with Transformer
@@ -285,4 +285,4 @@ std::vector<TargetFile> legacy_files(const WholeModel& model, const ShardLayout&
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -17,7 +17,7 @@
 #include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Names are relative to the iteration's folder: "mp_rank_00_001/model_optim_rng.pt", "…/distrib_optim.pt".
 // With several files of the same split, those of tensor-parallel rank 0 first within each stage. Error
@@ -25,4 +25,4 @@ namespace nadi {
 std::vector<TargetFile> legacy_files(const WholeModel& model, const ShardLayout& layout,
                                      const MegatronTarget& target);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

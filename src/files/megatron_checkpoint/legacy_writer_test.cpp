@@ -9,7 +9,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(LegacyWriterTest, RefusesAnOptimizerThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

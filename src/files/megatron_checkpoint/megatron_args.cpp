@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/model/config_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Megatron's one kind of scaling of rotary frequencies, whose numbers are constants in its source.
@@ -267,4 +267,4 @@ TrainingProgress progress_of(PickleValue root) {
   return progress;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -19,7 +19,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 inline constexpr std::string_view kNadiConfig = "nadi_config";
 inline constexpr std::string_view kNullTokenizer = "NullTokenizer";
@@ -53,4 +53,4 @@ void require_fits(const ModelConfig& config, const MegatronFacts& facts, const s
 // Of the dictionary that a file is.
 TrainingProgress progress_of(PickleValue root);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

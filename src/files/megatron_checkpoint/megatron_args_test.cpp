@@ -7,7 +7,7 @@
 #include "nadi/megatron_checkpoint/megatron_args_writer.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -146,4 +146,4 @@ TEST_F(MegatronArgs, SayWhereTheTrainingStands) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

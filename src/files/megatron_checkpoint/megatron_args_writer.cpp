@@ -8,7 +8,7 @@
 #include "nadi/megatron_checkpoint/megatron_args.h"
 #include "nadi/model/config_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Sets attributes one after another.
@@ -295,4 +295,4 @@ PickleValue megatron_group(PickleArena& values, const TrainingProgress& progress
   return group;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -20,7 +20,7 @@
 #include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/torch_file/pickle_arena.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What is written, besides the split.
 struct MegatronTarget {
@@ -49,4 +49,4 @@ PickleValue megatron_scheduler(PickleArena& values, const TrainingProgress& prog
 // optimizer have it; PyTorch's AdamW has it with each parameter.
 PickleValue megatron_group(PickleArena& values, const TrainingProgress& progress, bool decays);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

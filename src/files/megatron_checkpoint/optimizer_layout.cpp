@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kParameterAlignment = 64;        // 128 bytes of elements of 16 bits
@@ -74,4 +74,4 @@ FlatBuffer flat_buffer(std::span<const ShardTensor> parameters, const BucketRule
   return buffer;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct OptimizerGroup {
   bool decays = false;                       // wd_mult 1.0, else 0.0
@@ -45,4 +45,4 @@ struct FlatBuffer {
 // elements.
 FlatBuffer flat_buffer(std::span<const ShardTensor> parameters, const BucketRules& rules);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(OptimizerLayout, GivesTiedEmbeddingsABucketOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

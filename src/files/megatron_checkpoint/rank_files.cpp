@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ RankFiles open_rank_files(const fs::path& iteration) {
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

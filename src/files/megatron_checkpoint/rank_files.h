@@ -17,7 +17,7 @@
 #include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 inline constexpr const char* kRankFile = "model_optim_rng.pt";
 inline constexpr const char* kDistributedOptimizerFile = "distrib_optim.pt";
@@ -48,4 +48,4 @@ struct RankFiles {
 
 RankFiles open_rank_files(const std::filesystem::path& iteration);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

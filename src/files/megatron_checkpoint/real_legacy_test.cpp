@@ -15,7 +15,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST_F(RealLegacyCheckpoints, GoToOtherSplitsAndBack) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/megatron_checkpoint/whole_names.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Part `number` of `parts` equal ones.
@@ -325,4 +325,4 @@ std::string shard_folder(const MegatronSplit& split, const ShardPlace& place) {
                       : format("mp_rank_{:02d}", place.tp);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -39,7 +39,7 @@
 #include "nadi/graph/shape.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class MegatronNaming : std::uint8_t { kLocal, kTransformerEngine };
 std::string_view to_string(MegatronNaming naming);  // "local", "transformer_engine"
@@ -142,4 +142,4 @@ class ShardLayout {
 // "mp_rank_03", with pipeline stages "mp_rank_03_001".
 std::string shard_folder(const MegatronSplit& split, const ShardPlace& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/checkpoint/whole_parameters.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -265,4 +265,4 @@ TEST(ShardLayout, RefusesSplitsThatDoNotDivide) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

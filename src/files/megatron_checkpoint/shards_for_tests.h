@@ -17,7 +17,7 @@
 #include "nadi/megatron_checkpoint/target_file.h"
 #include "nadi/megatron_checkpoint/whole_names.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A tensor of a shard out of a whole model: the plain version, block by block and element by element.
 inline std::vector<std::byte> shard_bytes(const WholeModel& model, const ShardTensor& shard) {
@@ -179,4 +179,4 @@ class ModelInMemory {
   std::deque<std::vector<float>> memory_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

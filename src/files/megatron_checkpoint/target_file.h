@@ -20,7 +20,7 @@
 #include "nadi/base/units.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct ReadyBytes {
   std::int64_t offset = 0;  // in the file
@@ -57,4 +57,4 @@ struct TargetFile {
   bool safetensors = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron_checkpoint/block_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kStatesToWrite{
@@ -128,4 +128,4 @@ PlannedTensors torch_dist_chunks(const WholeModel& model, const ShardLayout& lay
   return std::move(planner.planned);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -17,7 +17,7 @@
 #include "nadi/megatron_checkpoint/chunked_tensor.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TorchDistCut {
   bool optimizer = true;                // where the model has it
@@ -51,4 +51,4 @@ PlannedTensors torch_dist_chunks(const WholeModel& model, const ShardLayout& lay
 // Whether the first axis of a global tensor are the layers.
 bool is_stacked(const std::string& name);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

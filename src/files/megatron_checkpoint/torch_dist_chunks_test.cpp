@@ -8,7 +8,7 @@
 #include "nadi/megatron_checkpoint/shards_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Puts the chunks together again, whatever their size, and compares with the tensors of the layout.
@@ -94,4 +94,4 @@ TEST(TorchDistChunks, FlattenedOnesAreRangesOfALayer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ TEST_F(TorchDistDamage, CutsAndChangedBytesDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_metadata.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Of the linear modules of a layer.
@@ -175,4 +175,4 @@ std::vector<TargetFile> torch_dist_files(const WholeModel& model, const ShardLay
   return targets;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -18,11 +18,11 @@
 #include "nadi/megatron_checkpoint/target_file.h"
 #include "nadi/megatron_checkpoint/torch_dist_chunks.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The target says whether there is an optimizer, and which; `cut` how many files there are and how large a
 // chunk is.
 std::vector<TargetFile> torch_dist_files(const WholeModel& model, const ShardLayout& layout,
                                          const MegatronTarget& target, const TorchDistCut& cut = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::vector<float> numbers_of(const WholeModel& model, const WholeTensor& tensor) {
@@ -85,4 +85,4 @@ TEST(TorchDistFiles, AreTheSameBytesEachTime) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

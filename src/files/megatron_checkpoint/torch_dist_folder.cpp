@@ -10,7 +10,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/checkpoint/checksum_manifest.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr const char* kFormFile = "metadata.json";
@@ -166,4 +166,4 @@ const TorchDistEntry& TorchDistFolder::at(std::string_view name) const {
                     format("there is no tensor '{}'", name), did_you_mean(name, names));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -27,7 +27,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_metadata.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TorchDistEntry {
   std::string name;
@@ -73,4 +73,4 @@ class TorchDistFolder {
   std::vector<TorchDistObject> objects_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ TEST(RealTorchDistFolder, IsItsHuggingFaceSource) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_files.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The bytes of a planned file, place by place. Numbers of moments are those of their parameters, and 1 and 2
 // more.
@@ -64,4 +64,4 @@ inline void write_torch_dist_for_tests(const std::filesystem::path& folder, cons
     write_text(folder / file.name, bytes_of_target(memory, file));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/torch_file/pickle_machine.h"
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Where a chunk is, by the name of its tensor and its offsets; an object has none.
@@ -153,4 +153,4 @@ TorchDistMetadata read_torch_dist_metadata(const std::filesystem::path& folder) 
   return metadata;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

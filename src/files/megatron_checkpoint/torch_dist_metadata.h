@@ -21,7 +21,7 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/megatron_checkpoint/chunked_tensor.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A whole torch.save archive within a file.
 struct TorchDistPlace {
@@ -65,4 +65,4 @@ TorchDistMetadata read_torch_dist_metadata(const std::filesystem::path& folder);
 // The same as PyTorch reads it.
 std::string torch_dist_metadata_pickle(const TorchDistMetadata& metadata);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

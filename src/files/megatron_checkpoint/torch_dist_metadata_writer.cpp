@@ -4,7 +4,7 @@
 #include "nadi/torch_file/pickle_arena.h"
 #include "nadi/torch_file/pickle_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kModule = "torch.distributed.checkpoint.metadata";
@@ -102,4 +102,4 @@ std::string torch_dist_metadata_pickle(const TorchDistMetadata& metadata) {
   return write_pickle(pickle.made(metadata)).bytes;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/megatron_checkpoint/megatron_args.h"
 #include "nadi/megatron_checkpoint/torch_dist_folder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kStates{
@@ -169,4 +169,4 @@ std::unique_ptr<BlockSource> open_torch_dist_checkpoint(const std::filesystem::p
       .notes = files->notes()});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

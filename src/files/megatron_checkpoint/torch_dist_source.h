@@ -18,11 +18,11 @@
 
 #include "nadi/megatron_checkpoint/block_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // `config`: what `args` do not settle, or in place of them.
 std::unique_ptr<BlockSource> open_torch_dist_checkpoint(const std::filesystem::path& folder,
                                                         const std::optional<ModelConfig>& config = {},
                                                         Verify verify = Verify::kYes);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

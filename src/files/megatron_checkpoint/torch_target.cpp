@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // What the end of a file is made from. Shared by the copies of the file's function.
@@ -59,4 +59,4 @@ TargetFile torch_target(std::string name, PickleValue root,
   return file;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

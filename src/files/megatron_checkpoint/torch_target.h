@@ -9,7 +9,7 @@
 #include "nadi/megatron_checkpoint/target_file.h"
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What a storage holds: blocks, or bytes that are known.
 struct StorageContent {
@@ -24,4 +24,4 @@ TargetFile torch_target(std::string name, PickleValue root,
                         const std::map<const TorchStorage*, StorageContent>& contents,
                         const std::string& archive = "archive");
 
-}  // namespace nadi
+}  // namespace nadi::inline files

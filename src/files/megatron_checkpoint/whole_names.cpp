@@ -2,7 +2,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::string bert_norm_before(std::int64_t layer) {
@@ -86,4 +86,4 @@ WholeLayerNames whole_layer_names(const ModelConfig& config, std::int64_t layer)
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A linear layer, or the part of one that is packed with others: "<name>.weight", and "<name>.bias" where the
 // model has it.
@@ -42,4 +42,4 @@ struct WholeNames {
 WholeNames whole_names(const ModelConfig& config);
 WholeLayerNames whole_layer_names(const ModelConfig& config, std::int64_t layer);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::string to_text(ArgumentList list) {
   std::ranges::sort(list.arguments, {}, &ArgumentList::Argument::name);
@@ -14,4 +14,4 @@ std::string to_text(ArgumentList list) {
   return text + "-------------------- end of arguments ---------------------";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

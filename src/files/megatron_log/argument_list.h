@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct ArgumentList {
   struct Argument {
@@ -19,4 +19,4 @@ struct ArgumentList {
 // Sorted by name. Ends without a newline.
 std::string to_text(ArgumentList list);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr double kMillisecondsPerSecond = 1e3;
@@ -157,4 +157,4 @@ std::optional<ValidationLine> parse_validation_line(std::string_view text) {
   return ValidationLine{.iteration = *iteration, .loss = *loss};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -14,7 +14,7 @@
 #include "nadi/base/units.h"
 #include "nadi/megatron_log/log_lines.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Nothing for any other line, and for numbers that cannot be: a time that is negative or above 31 years.
 std::optional<IterationLine> parse_iteration_line(std::string_view text);
@@ -31,4 +31,4 @@ std::optional<LoggedMemory> parse_memory_line(std::string_view text);
 // " validation loss at iteration 100 | lm loss value: 3.1E+00 | ...".
 std::optional<ValidationLine> parse_validation_line(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 TEST(LogLineReader, IterationLinesAreReadAsWritten) {
@@ -85,4 +85,4 @@ TEST(LogLineReader, MemoryAndValidation) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

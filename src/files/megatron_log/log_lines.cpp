@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr double kMilliseconds = 1000;
@@ -84,4 +84,4 @@ std::string to_text(const TimerBlock& block) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

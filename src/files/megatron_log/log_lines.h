@@ -11,7 +11,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Means over the iterations since the line before.
 struct IterationLine {
@@ -61,4 +61,4 @@ struct TimerBlock {
 };
 std::string to_text(const TimerBlock& block);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/input/chunked_input.h"
 #include "nadi/megatron_log/log_line_reader.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
@@ -360,4 +360,4 @@ TrainingLog merged(std::vector<TrainingLog> logs) {
   return all;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -28,7 +28,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What one rank says about a timer.
 struct LoggedRank {
@@ -80,4 +80,4 @@ TrainingLog parse_training_log(std::string_view text, const std::string& name);
 // files have the same iteration, the one with more timers counts.
 TrainingLog merged(std::vector<TrainingLog> logs);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

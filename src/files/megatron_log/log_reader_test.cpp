@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/megatron_log/log_lines.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST(LogReader, MergesTheLogsOfNodes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -1,6 +1,6 @@
 #include "nadi/megatron_log/megatron_tflops.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // 12 B s L h^2 (1 + groups/heads + s/(2h) + ffn/h (3/2 with SwiGLU) + V/(2 L h)): forward once and backward
 // twice, two operations per multiplication; attention is causal, as since Megatron 0.12.
@@ -15,4 +15,4 @@ double megatron_tflops(const ModelConfig& config, std::int64_t samples, std::int
   return 12 * real(samples) * tokens * layers * width * width * parts / (seconds * 1e12);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,10 +5,10 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // TFLOP/s of a step of `samples` sequences, on all ranks together.
 double megatron_tflops(const ModelConfig& config, std::int64_t samples, std::int64_t seq_length,
                        double seconds);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

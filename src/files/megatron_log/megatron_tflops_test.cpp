@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // 12 x 2 x 4 x 1 x 2^2 = 384, times 1 + 2/2 + 4/4 + 8/2 + 8/4 = 9, is 3456 operations; with SwiGLU and one
@@ -23,4 +23,4 @@ TEST(MegatronTflops, CountsAsMegatronDoes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

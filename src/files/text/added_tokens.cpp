@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 struct KnownName {
@@ -64,4 +64,4 @@ SpecialTokens named_special_tokens(std::span<const AddedToken> tokens) {
   return special;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

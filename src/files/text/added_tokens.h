@@ -18,7 +18,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct AddedToken {
   std::string text;  // not empty
@@ -54,4 +54,4 @@ SpecialTokens named_special_tokens(std::span<const AddedToken> tokens);
 
 inline constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::vector<std::pair<std::size_t, TokenId>> find_all(const AddedTokenFinder& finder, std::string_view text) {
@@ -47,4 +47,4 @@ TEST(AddedTokens, AreKnownByName) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

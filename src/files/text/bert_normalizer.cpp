@@ -4,7 +4,7 @@
 
 #include "nadi/text/bert_normalizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
@@ -70,4 +70,4 @@ void BertNormalizer::append_foreign(std::string_view run, std::string& out) cons
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

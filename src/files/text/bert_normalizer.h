@@ -15,7 +15,7 @@
 #include "nadi/text/unicode.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct BertNormalizerOptions {
   bool clean_text = true;               // drop control characters; any white space becomes a space
@@ -65,4 +65,4 @@ void for_each_word(const CharacterTable& table, std::string_view text, Use&& use
   flush(end);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

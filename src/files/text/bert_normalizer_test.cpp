@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(BertWords, PunctuationStandsAlone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

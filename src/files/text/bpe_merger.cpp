@@ -15,7 +15,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kLongestShort = 64;  // bytes
@@ -165,4 +165,4 @@ void BpeMerger::encode_reference(std::string_view piece, std::vector<TokenId>& i
   ids.insert(ids.end(), tokens.begin(), tokens.end());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

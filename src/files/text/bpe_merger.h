@@ -16,7 +16,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Two neighbouring tokens become one.
 struct Merge {
@@ -56,4 +56,4 @@ class BpeMerger {
   std::size_t mask_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

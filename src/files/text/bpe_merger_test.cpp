@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Bytes are their own tokens; merged tokens have the numbers from 256 on.
@@ -80,4 +80,4 @@ TEST(BpeMerger, TakesMegabytesWithoutASpace) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

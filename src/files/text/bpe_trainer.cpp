@@ -13,7 +13,7 @@
 #include "nadi/text/utf8.h"
 #include "nadi/text/word_counts.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kSmallest = 256 + 1;  // the bytes and <|endoftext|>
@@ -102,4 +102,4 @@ std::unique_ptr<Tokenizer> train_bpe(const TextSource& source, const BpeTraining
   return make_byte_level_tokenizer(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

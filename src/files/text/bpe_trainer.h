@@ -14,7 +14,7 @@
 #include "nadi/text/text_source.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct BpeTrainingOptions {
   std::int64_t vocabulary_size = 8192;
@@ -25,4 +25,4 @@ struct BpeTrainingOptions {
 // a vocabulary of less than 257 or more than 2^21, a minimum below 1; (input): text that is not UTF-8.
 std::unique_ptr<Tokenizer> train_bpe(const TextSource& source, const BpeTrainingOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -89,4 +89,4 @@ TEST(BpeTrainer, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,7 +2,7 @@
 
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr char32_t kFirstStandIn = 0x100;
@@ -60,4 +60,4 @@ std::optional<std::string> from_byte_alphabet(std::string_view text) {
   return bytes;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The bytes in the order in which GPT-2 numbers them: first those that stand for themselves.
 const std::array<std::uint8_t, 256>& byte_alphabet_order();
@@ -20,4 +20,4 @@ std::string to_byte_alphabet(std::string_view bytes);
 // "Ġhello" -> " hello"; nothing when there is a character of no byte. The text is valid UTF-8.
 std::optional<std::string> from_byte_alphabet(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class JsonValue;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
+
 class Tokenizer;
 struct ByteLevelVocabulary;
 
@@ -32,4 +35,4 @@ std::unique_ptr<Tokenizer> read_gpt2_folder(const std::filesystem::path& folder)
 // A tokenizer.json whose model is "BPE".
 std::unique_ptr<Tokenizer> read_byte_level_json(const JsonValue& root);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

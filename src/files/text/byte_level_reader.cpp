@@ -12,7 +12,7 @@
 #include "nadi/text/tokenizer_json.h"
 #include "nadi/text/vocabulary_builder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Merges in their order, each pair once.
@@ -185,4 +185,4 @@ std::unique_ptr<Tokenizer> read_byte_level_json(const JsonValue& root) {
   return make_byte_level_tokenizer(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

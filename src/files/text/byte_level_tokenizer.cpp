@@ -14,7 +14,7 @@
 #include "nadi/text/unicode.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // What each token stands for in a text.
@@ -137,4 +137,4 @@ std::unique_ptr<Tokenizer> make_byte_level_tokenizer(ByteLevelVocabulary vocabul
   return std::make_unique<ByteLevelTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

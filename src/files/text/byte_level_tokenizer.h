@@ -11,7 +11,7 @@
 #include "nadi/text/splitter.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What such a tokenizer is made of. Whoever fills it has checked that no two tokens are the same, that all
 // numbers are within `tokens`, and that each of the 256 bytes has a token.
@@ -27,4 +27,4 @@ struct ByteLevelVocabulary {
 // Error (environment) in a build without Unicode tables.
 std::unique_ptr<Tokenizer> make_byte_level_tokenizer(ByteLevelVocabulary vocabulary);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

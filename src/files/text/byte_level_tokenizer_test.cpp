@@ -9,7 +9,7 @@
 #include "nadi/text/byte_alphabet.h"
 #include "nadi/text/tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -175,4 +175,4 @@ TEST(RealGpt2, IsSharedByThreads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include "nadi/text/unicode.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // The classes that splitting looks at. A character with none of them is "other": [^\s\p{L}\p{N}].
 inline constexpr std::uint8_t kSplitClasses = kLetter | kNumber | kSpace;
@@ -41,4 +41,4 @@ inline const char* space_end(const CharacterTable& table, const char* at, const 
   return stop == end || last == at ? stop : last;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

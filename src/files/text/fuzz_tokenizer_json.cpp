@@ -13,7 +13,7 @@
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/wordpiece_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 void read_any(std::string bytes) {
@@ -33,7 +33,7 @@ void read_any(std::string bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_any({reinterpret_cast<const char*>(data), size});

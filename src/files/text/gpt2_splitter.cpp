@@ -7,7 +7,7 @@
 
 #include "nadi/text/character_run.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Behind the contraction whose apostrophe is at `at`; `at` when there is none.
@@ -48,4 +48,4 @@ const char* gpt2_piece_end(const CharacterTable& table, const char* at, const ch
   return kind == kSpace ? space_end(table, at, end) : run_end(table, kind, behind, end);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

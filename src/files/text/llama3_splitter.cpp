@@ -10,7 +10,7 @@
 #include "nadi/text/llama3_splitter.h"
 #include "nadi/text/character_run.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr char32_t kLongS = 0x17F;  // a small s to a regular expression that ignores case
@@ -93,4 +93,4 @@ const char* qwen2_piece_end(const CharacterTable& table, const char* at, const c
   return piece_end_of(table, at, end, 1);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,11 +2,11 @@
 // they are called.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline files {
 
 class CharacterTable;
 
 const char* llama3_piece_end(const CharacterTable& table, const char* at, const char* end);
 const char* qwen2_piece_end(const CharacterTable& table, const char* at, const char* end);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Pair = std::uint64_t;
@@ -22,9 +22,7 @@ Pair pair_of(TokenId left, TokenId right) {
 }
 
 struct PairHash {
-  std::size_t operator()(Pair pair) const {
-    return static_cast<std::size_t>(pair * kGoldenRatio64 >> 20);
-  }
+  std::size_t operator()(Pair pair) const { return static_cast<std::size_t>(pair * kGoldenRatio64 >> 20); }
 };
 
 struct PairRecord {
@@ -137,4 +135,4 @@ void learn_merges(std::vector<CountedWord> words, std::int64_t minimum_count,
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

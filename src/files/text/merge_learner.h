@@ -8,7 +8,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A word of the text as symbols, and how often it occurs.
 struct CountedWord {
@@ -24,4 +24,4 @@ struct CountedWord {
 void learn_merges(std::vector<CountedWord> words, std::int64_t minimum_count,
                   const std::function<std::optional<TokenId>(TokenId left, TokenId right)>& on_merge);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Pairs = std::vector<std::pair<TokenId, TokenId>>;
@@ -99,4 +99,4 @@ TEST(MergeLearner, AgreesWithCountingAnew) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

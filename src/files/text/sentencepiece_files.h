@@ -13,7 +13,7 @@
 
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Who begins and ends a text.
 enum class SentencePieceKind : std::uint8_t {
@@ -41,4 +41,4 @@ std::unique_ptr<Tokenizer> read_sentencepiece_folder(const std::filesystem::path
 // Whether this build has the library.
 bool has_sentencepiece();
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class SentencePieceModelForTests {
  public:
@@ -87,4 +87,4 @@ class SentencePieceModelForTests {
   int count_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,7 +2,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/sentencepiece_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::unique_ptr<Tokenizer> read_sentencepiece(const SentencePieceFiles& files) {
   throw environment_error(
@@ -18,4 +18,4 @@ bool has_sentencepiece() {
   return false;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -200,4 +200,4 @@ SpaceAtCut check_sentencepiece_model(std::string_view bytes, const std::string& 
   return spaces.at_cut();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

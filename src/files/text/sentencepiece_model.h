@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Where a long text can be cut into parts whose tokens, one after the other, are those of the whole. That is
 // so at a space between two words of a model that has no piece across it, as models have unless they were
@@ -29,4 +29,4 @@ SpaceAtCut check_sentencepiece_model(std::string_view bytes, const std::string& 
 // Cut is at single spaces between ASCII letters, digits and full stops, which no normaliser changes.
 std::vector<std::string_view> cut_text(std::string_view text, SpaceAtCut space, std::size_t part);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

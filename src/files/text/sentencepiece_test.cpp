@@ -17,7 +17,7 @@
 #include <sentencepiece_processor.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -308,4 +308,4 @@ TEST(SentencePieceModel, TheNormaliserStaysWithinItsTable) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -20,7 +20,7 @@ namespace sentencepiece::logging {
 void SetMinLogLevel(int level);
 }
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ bool has_sentencepiece() {
   return true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -6,7 +6,7 @@
 #include "nadi/text/gpt2_splitter.h"
 #include "nadi/text/llama3_splitter.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array<std::string_view, 2> kGpt2Patterns{
@@ -46,4 +46,4 @@ const Splitter* find_splitter(std::string_view pattern) {
   return nullptr;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 class CharacterTable;
 
@@ -38,4 +38,4 @@ const Splitter& qwen2_splitter();
 // By one of its expressions; nullptr when none has it.
 const Splitter* find_splitter(std::string_view pattern);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

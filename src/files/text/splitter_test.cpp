@@ -14,7 +14,7 @@
 #include <pcre2.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(SplittersAgainstPcre2, SplitRandomTextAlike) {
 #endif
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -7,11 +7,11 @@
 #include <functional>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct StringHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

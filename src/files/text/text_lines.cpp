@@ -11,7 +11,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kMaximumSize = std::size_t{64} << 20;
@@ -55,4 +55,4 @@ std::vector<std::string> read_lines(const std::filesystem::path& path) {
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

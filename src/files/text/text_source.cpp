@@ -1,6 +1,6 @@
 #include "nadi/text/text_source.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 TextSource text_of(std::span<const std::string> documents) {
   return [rest = documents](std::string& document) mutable {
@@ -11,4 +11,4 @@ TextSource text_of(std::span<const std::string> documents) {
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

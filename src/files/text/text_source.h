@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Puts the next document into its argument, whose old contents do not matter; false when there is none left.
 using TextSource = std::function<bool(std::string& document)>;
@@ -14,4 +14,4 @@ using TextSource = std::function<bool(std::string& document)>;
 // Documents that lie in memory, which must outlive the source.
 TextSource text_of(std::span<const std::string> documents);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

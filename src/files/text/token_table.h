@@ -18,7 +18,7 @@
 #include "nadi/text/string_hash.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class TokenTable {
  public:
@@ -103,4 +103,4 @@ class TokenTable {
   std::unordered_map<std::string, TokenId, StringHash, std::equal_to<>> long_words_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/wordpiece_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ bool has_tokenizer(const fs::path& folder) {
   return find_kind(folder) != nullptr;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

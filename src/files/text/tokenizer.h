@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 using TokenId = std::int32_t;
 
@@ -64,4 +64,4 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 // Whether the folder has the files that load_tokenizer() looks for.
 bool has_tokenizer(const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

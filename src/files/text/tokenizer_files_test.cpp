@@ -7,7 +7,7 @@
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -389,4 +389,4 @@ TEST(BrokenTokenizerFiles, CutShortAnywhere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

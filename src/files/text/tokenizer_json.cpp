@@ -7,7 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/text/vocabulary_builder.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 bool is_off(const JsonValue& value) {
@@ -74,4 +74,4 @@ void add_special_if_present(std::string_view text, const VocabularyBuilder& buil
   tokens.push_back({.text = std::string(text), .id = *id, .special = true});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

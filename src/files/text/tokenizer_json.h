@@ -8,9 +8,12 @@
 
 #include "nadi/text/added_tokens.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class JsonValue;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
+
 class VocabularyBuilder;
 
 // Reading. All of them throw Error (input) with the place.
@@ -33,4 +36,4 @@ std::vector<AddedToken> read_added_tokens_decoder(const JsonValue& root, Vocabul
 void add_special_if_present(std::string_view text, const VocabularyBuilder& builder,
                             std::vector<AddedToken>& tokens);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

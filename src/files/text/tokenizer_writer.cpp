@@ -9,7 +9,7 @@
 #include "nadi/text/wordpiece_files.h"
 #include "nadi/text/wordpiece_tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
@@ -245,4 +245,4 @@ Files wordpiece_files(const WordPieceVocabulary& vocabulary) {
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/text/byte_alphabet.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ std::string random_text(std::uint32_t seed, std::size_t characters) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Writes each text to the file of its name.
 void write_files(const std::filesystem::path& folder,
@@ -32,4 +32,4 @@ std::string byte_vocabulary_json(const std::vector<std::string>& further);
 // Random text: characters of many scripts, accents, emoji, and white space of all kinds.
 std::string random_text(std::uint32_t seed, std::size_t characters);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

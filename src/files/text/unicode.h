@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Classes of characters. A character may be in several, or in none.
 inline constexpr std::uint8_t kLetter = 1;           // \p{L}
@@ -51,4 +51,4 @@ std::string compose(std::string_view text);
 // In lower case, each character for itself: a Greek sigma at the end of a word stays the common one.
 void append_lower(char32_t character, std::string& text);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

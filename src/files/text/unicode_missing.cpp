@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/unicode.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 [[noreturn]] void refuse() {
@@ -30,4 +30,4 @@ void append_lower(char32_t /*character*/, std::string& /*text*/) {
   refuse();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/bpe_trainer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 TEST(UnicodeMissing, TokenizersSayHowToGetThem) {
@@ -20,4 +20,4 @@ TEST(UnicodeMissing, TokenizersSayHowToGetThem) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // All of them: PropList.txt of the Unicode Character Database.
@@ -65,4 +65,4 @@ TEST(Unicode, LowersCharacterByCharacter) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

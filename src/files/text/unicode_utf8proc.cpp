@@ -10,7 +10,7 @@
 #include "nadi/text/unicode.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr char32_t kCodePoints = 0x110000;
@@ -131,4 +131,4 @@ void append_lower(char32_t character, std::string& text) {
   append_utf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character))), text);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

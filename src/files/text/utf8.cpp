@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Bytes of the well-formed character at the front of `text`, 0 when there is none. The ranges of the second
@@ -85,4 +85,4 @@ std::size_t count_characters(std::string_view text) {
   return count;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

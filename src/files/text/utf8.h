@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Offset of the first byte that begins no well-formed character, or npos. Surrogates, overlong forms and
 // numbers beyond U+10FFFF are not well-formed.
@@ -53,4 +53,4 @@ void append_utf8(char32_t character, std::string& text);
 // How many characters a valid text has.
 std::size_t count_characters(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

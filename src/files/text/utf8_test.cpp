@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::size_t kValid = std::string_view::npos;
@@ -50,4 +50,4 @@ TEST(Utf8, EveryCharacterSurvivesWritingAndReading) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include "nadi/text/bpe_merger.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 std::optional<std::string> VocabularyBuilder::add(std::string_view text, std::int64_t number) {
   if (text.empty()) return "a token is empty";
@@ -50,4 +50,4 @@ std::vector<std::string> VocabularyBuilder::take() {
   return tokens;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

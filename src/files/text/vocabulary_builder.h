@@ -20,7 +20,7 @@
 #include "nadi/text/string_hash.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class VocabularyBuilder {
  public:
@@ -42,4 +42,4 @@ class VocabularyBuilder {
       tokens_;  // views of the keys of numbers_, which stay in place
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 
 #include "nadi/text/string_hash.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class WordCounts {
  public:
@@ -29,4 +29,4 @@ class WordCounts {
   Map counts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class JsonValue;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
+
 class Tokenizer;
 struct WordPieceVocabulary;
 
@@ -33,4 +36,4 @@ std::unique_ptr<Tokenizer> read_bert_folder(const std::filesystem::path& folder)
 // A tokenizer.json whose model is "WordPiece".
 std::unique_ptr<Tokenizer> read_wordpiece_json(const JsonValue& root);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

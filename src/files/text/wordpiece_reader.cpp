@@ -10,7 +10,7 @@
 #include "nadi/text/wordpiece_files.h"
 #include "nadi/text/wordpiece_tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kUnknown = "[UNK]";
@@ -111,4 +111,4 @@ std::unique_ptr<Tokenizer> read_wordpiece_json(const JsonValue& root) {
   return make_wordpiece_tokenizer(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 #include "nadi/text/utf8.h"
 #include "nadi/text/wordpiece_files.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 std::vector<AddedToken> with_normalized(const WordPieceVocabulary& vocabulary, bool normalized) {
@@ -148,4 +148,4 @@ std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceVocabulary vocabula
   return std::make_unique<WordPieceTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

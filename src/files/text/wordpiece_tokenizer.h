@@ -17,7 +17,7 @@
 #include "nadi/text/bert_normalizer.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // What such a tokenizer is made of. Whoever fills it has checked that no two tokens are the same and that all
 // numbers are within `tokens`.
@@ -33,4 +33,4 @@ struct WordPieceVocabulary {
 // Error (environment) in a build without Unicode tables.
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceVocabulary vocabulary);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

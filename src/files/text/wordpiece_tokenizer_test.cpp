@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -116,4 +116,4 @@ TEST(RealBert, AgreesWithMegatron) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 #include "nadi/text/word_counts.h"
 #include "nadi/text/wordpiece_tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::array<std::string_view, 5> kSpecials{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
@@ -148,4 +148,4 @@ std::unique_ptr<Tokenizer> train_wordpiece(const TextSource& source,
   return make_wordpiece_tokenizer(std::move(vocabulary));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

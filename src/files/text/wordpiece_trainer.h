@@ -19,7 +19,7 @@
 #include "nadi/text/text_source.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct WordPieceTrainingOptions {
   std::int64_t vocabulary_size = 8192;
@@ -36,4 +36,4 @@ struct WordPieceTrainingOptions {
 std::unique_ptr<Tokenizer> train_wordpiece(const TextSource& source,
                                            const WordPieceTrainingOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline files

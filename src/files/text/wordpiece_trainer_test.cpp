@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/text/tokenizers_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -86,4 +86,4 @@ TEST(WordPieceTrainer, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

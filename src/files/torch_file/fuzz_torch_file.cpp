@@ -12,7 +12,7 @@
 #include "nadi/torch_file/torch_file.h"
 #include "nadi/torch_file/torch_writer.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kMostRead = 1 << 16;  // an expanded tensor may claim any size
@@ -65,7 +65,7 @@ void read_raw_pickle(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -101,4 +101,4 @@ void open_old_torch_format(PickleArena& arena, std::span<const std::byte> bytes,
   OldFormatReader(arena, bytes, options).read();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

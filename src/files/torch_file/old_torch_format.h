@@ -8,10 +8,10 @@
 
 #include "nadi/torch_file/pickle_machine.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Reads the object into the arena, and finds its storages in `bytes`.
 void open_old_torch_format(PickleArena& arena, std::span<const std::byte> bytes,
                            const PickleOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -9,7 +9,7 @@
 #include "nadi/base/units.h"
 #include "nadi/torch_file/pickle_node.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // A dictionary with more entries has an index.
@@ -285,4 +285,4 @@ TorchStorage& PickleArena::storage_at(std::size_t index) {
   return contents_->storages[index];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

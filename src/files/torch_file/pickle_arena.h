@@ -22,7 +22,7 @@
 
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // A class or function of Python: {"argparse", "Namespace"}.
 struct PickleClass {
@@ -101,4 +101,4 @@ class PickleArena {
   std::unique_ptr<PickleContents> contents_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

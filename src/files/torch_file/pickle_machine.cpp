@@ -16,7 +16,7 @@
 #include "nadi/torch_file/torch_calls.h"
 #include "nadi/torch_file/torch_globals.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr int kFirstProtocol = 2, kLastProtocol = 5;
@@ -474,4 +474,4 @@ PickleDocument read_pickle_file(const std::filesystem::path& path, UnknownClasse
   return read_pickle(file.bytes(), path.string(), {.unknown_classes = unknown_classes});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -21,7 +21,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/torch_file/pickle_arena.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class UnknownClasses {
   kRefuse,  // files of weights, as those of Hugging Face
@@ -61,4 +61,4 @@ std::size_t read_pickle_into(PickleArena& arena, std::span<const std::byte> byte
 // The limit for a pickle; those of real checkpoints have some megabytes.
 inline constexpr std::int64_t kMaxPickle = std::int64_t{512} << 20;
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -8,7 +8,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::ElementsAre;
@@ -164,4 +164,4 @@ TEST(PickleMachine, DoesNotRecurse) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -13,7 +13,7 @@
 
 #include "nadi/torch_file/pickle_arena.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class PickleDictType : std::uint8_t { kPlain, kOrdered, kCounter };
 
@@ -110,4 +110,4 @@ struct PickleAccess {
   static PickleValue value_beside(const PickleValue& other, PickleNode* node) { return {other.arena_, node}; }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class PickleOpcode : unsigned char {
   kMark = '(',
@@ -60,4 +60,4 @@ enum class PickleOpcode : unsigned char {
   kByteArray8 = 0x96,
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

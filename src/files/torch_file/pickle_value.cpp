@@ -10,7 +10,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/torch_file/pickle_node.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 struct KindName {
@@ -363,4 +363,4 @@ Error error_at(const PickleValue& value, std::string message, std::string hint) 
   return input_error({.file = value.file()}, std::move(message), std::move(hint));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

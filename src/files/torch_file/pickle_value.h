@@ -28,7 +28,7 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/torch_file/torch_tensor.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 class PickleArena;
 struct PickleContents;
@@ -160,4 +160,4 @@ struct PickleItem {
 // A mistake that only the caller can see: "FILE: PATH: message".
 Error error_at(const PickleValue& value, std::string message, std::string hint = "");
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -18,7 +18,7 @@
 #include "nadi/torch_file/pickle_node.h"
 #include "nadi/torch_file/torch_globals.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using namespace std::string_view_literals;
@@ -435,4 +435,4 @@ PickledValue write_pickle(PickleValue root) {
   return PickleWriter(root).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -18,7 +18,7 @@
 
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct PickledValue {
   std::string bytes = {};
@@ -27,4 +27,4 @@ struct PickledValue {
 
 PickledValue write_pickle(PickleValue root);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

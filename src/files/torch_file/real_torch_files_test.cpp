@@ -17,7 +17,7 @@
 #include "nadi/torch_file/torch_file.h"
 #include "nadi/torch_file/torch_globals.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -327,4 +327,4 @@ TEST(RealMegatronFiles, AreRead) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 bool is_list_like(const PickleNode& node) {
@@ -325,4 +325,4 @@ PickleNode* TorchCalls::from_type(const PickleNode& function, PickleNode* argume
   return made;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -12,7 +12,7 @@
 #include "nadi/torch_file/pickle_node.h"
 #include "nadi/torch_file/torch_globals.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 // Where a machine stands in its pickle, for messages.
 struct PicklePosition {
@@ -58,4 +58,4 @@ class TorchCalls {
   std::unordered_map<std::string, TorchStorage*> storages_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -18,7 +18,7 @@
 #include "nadi/torch_file/pickle_node.h"
 #include "nadi/torch_file/zip_archive.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::string_view kWanted = "a file of torch.save";
@@ -270,4 +270,4 @@ std::vector<NamedTorchTensor> tensors_below(PickleValue value) {
   return found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -25,9 +25,11 @@
 #include "nadi/torch_file/pickle_machine.h"
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class CheckedMemory;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 struct TorchFileOptions {
   UnknownClasses unknown_classes = UnknownClasses::kRefuse;
@@ -79,4 +81,4 @@ class TorchFile {
 // The tensors below a value, as TorchFile::tensors() lists them, with paths that start there.
 std::vector<NamedTorchTensor> tensors_below(PickleValue value);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -15,7 +15,7 @@
 #include "nadi/torch_file/torch_writer.h"
 #include "nadi/torch_file/zip_format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST(TorchFileDamage, OfRealFiles) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 struct DTypeNames {
@@ -107,4 +107,4 @@ std::optional<std::string_view> torch_storage_name(FileDType dtype) {
   return storage.empty() ? std::nullopt : std::optional(storage);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

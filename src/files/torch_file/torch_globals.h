@@ -9,7 +9,7 @@
 
 #include "nadi/graph/file_dtype.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 enum class TorchGlobal : std::uint8_t {
   kUnknown,
@@ -44,4 +44,4 @@ TorchGlobalEntry torch_global(std::string_view module, std::string_view name);
 std::string_view torch_dtype_name(FileDType dtype);
 std::optional<std::string_view> torch_storage_name(FileDType dtype);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

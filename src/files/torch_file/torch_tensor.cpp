@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 // Copies `count` elements that lie `step` bytes apart.
@@ -118,4 +118,4 @@ void TorchTensor::read_block(const MatrixBlock& block, std::span<std::byte> out)
                   out.first(row_bytes));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -24,7 +24,7 @@
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct TorchStorage {
   std::string key = {};                     // in the file: "0"; the writer gives keys of its own
@@ -79,4 +79,4 @@ struct TorchTensor {
 // Strides of a contiguous tensor of this shape.
 std::array<std::int64_t, Shape::kMaxRank> contiguous_strides(const Shape& shape);
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -11,7 +11,7 @@
 #include "nadi/torch_file/pickle_writer.h"
 #include "nadi/torch_file/zip_format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr std::int64_t kDataAlignment = 64;      // as PyTorch has it
@@ -229,4 +229,4 @@ void write_torch_file(AtomicFile& file, PickleValue root, const StorageData& dat
   file.write(layout.ending(checksums).back().bytes);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline files

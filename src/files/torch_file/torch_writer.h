@@ -31,9 +31,11 @@
 
 #include "nadi/torch_file/pickle_value.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFile;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline files {
 
 struct StoragePlace {
   const TorchStorage* storage = nullptr;
@@ -92,4 +94,4 @@ using StorageData = std::function<void(const TorchStorage&, const StorageSink&)>
 void write_torch_file(AtomicFile& file, PickleValue root, const StorageData& data = {},
                       const std::string& archive = "archive");
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -18,7 +18,7 @@
 #include "nadi/torch_file/pickle_writer.h"
 #include "nadi/torch_file/torch_file.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -299,4 +299,4 @@ TEST_F(TorchWriterTest, WritesRealFilesAgain) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

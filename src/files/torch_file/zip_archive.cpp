@@ -16,7 +16,7 @@
 #include <zlib.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 constexpr const char* kCutShort = "the file may have been cut short: copy or download it again";
@@ -225,4 +225,4 @@ std::vector<std::byte> ZipArchive::inflate(const ZipEntry& entry, std::int64_t /
 }
 #endif
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline files {
 
 struct ZipEntry {
   std::string_view name;  // in the archive
@@ -65,4 +65,4 @@ class ZipArchive {
   std::map<std::string_view, std::size_t> by_name_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline files

@@ -10,7 +10,7 @@
 #include "nadi/base/files_for_tests.h"
 #include "nadi/torch_file/zip_format.h"
 
-namespace nadi {
+namespace nadi::inline files {
 namespace {
 
 using testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST(ZipArchive, Inflates) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline files

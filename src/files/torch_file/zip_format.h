@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nadi::zip {
+namespace nadi::inline files::zip {
 
 // In front of the data of each entry: 30 bytes, then the name, then the extra field.
 inline constexpr std::uint32_t kLocalSignature = 0x04034b50;
@@ -57,4 +57,4 @@ inline constexpr std::uint16_t kZip64Extra = 0x0001;
 inline constexpr std::uint32_t kInZip64 = 0xffffffff;
 inline constexpr std::uint16_t kEntriesInZip64 = 0xffff;
 
-}  // namespace nadi::zip
+}  // namespace nadi::inline files::zip

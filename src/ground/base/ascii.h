@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 constexpr bool is_digit(char byte) {
   return byte >= '0' && byte <= '9';
@@ -26,4 +26,4 @@ constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,7 +14,7 @@
 #include "nadi/base/hidden_name.h"
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ void write_atomically(const fs::path& path, std::string_view bytes, Overwrite ov
   file.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

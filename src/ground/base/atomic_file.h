@@ -25,7 +25,7 @@
 #include "nadi/base/file_output.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class Error;
 
@@ -88,4 +88,4 @@ void sync_folder(const std::filesystem::path& folder);
 // The whole file in one call.
 void write_atomically(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,4 +44,4 @@ void publish_together(std::span<AtomicFile* const> files) {
   for (const fs::path& folder : folders_of(files)) sync_folder(folder);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -27,7 +27,7 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class AtomicFileSet {
  public:
@@ -56,4 +56,4 @@ class AtomicFileSet {
 // order: a file that tells readers that the others are there comes last.
 void publish_together(std::span<AtomicFile* const> files);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ TEST_P(AtomicFileSetTest, TwoThreadsAddFiles) {
 INSTANTIATE_TEST_SUITE_P(Both, AtomicFileSetTest, testing::Values(Durability::kNow, Durability::kLater));
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

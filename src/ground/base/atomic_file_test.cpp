@@ -12,7 +12,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ TEST_F(AtomicFileTest, ExistingFilesCanBeRefusedInAdvance) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -17,7 +17,7 @@
 #include "nadi/base/hidden_name.h"
 #include "nadi/base/retire_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ int remove_leftovers(const fs::path& parent) {
   return done;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

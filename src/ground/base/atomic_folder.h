@@ -36,7 +36,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/positioned_file.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // What becomes of files within an existing target that may not be removed.
 enum class Strangers {
@@ -95,4 +95,4 @@ class AtomicFolder {
 // holds none.
 int remove_leftovers(const std::filesystem::path& parent);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -12,7 +12,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +277,4 @@ TEST_F(AtomicFolderTest, FilesThatKilledProgramsLeftAreRemoved) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -27,4 +27,4 @@ void append_base64(std::string& out, std::string_view bytes) {
   if (two) out[end] = kBase64Digits[group >> 6 & 63];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Texts of several calls run together to that of all bytes where each but the last had a multiple of 3.
 void append_base64(std::string& out, std::string_view bytes);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::string base64_of(std::string_view bytes) {
@@ -26,4 +26,4 @@ TEST(Base64, EveryDigit) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 Error damaged(const CheckedMemory::Region& region, std::int64_t first, std::int64_t end, std::uint32_t found,
@@ -112,4 +112,4 @@ void CheckedMemory::check_rest() const {
       check_chunks(*watched, 0, static_cast<std::int64_t>(watched->taken.size()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

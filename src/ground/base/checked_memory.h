@@ -30,7 +30,7 @@
 
 #include "nadi/base/chunk_sums.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Whether what is read is compared with its checksums.
 enum class Verify : std::uint8_t { kYes, kNo };
@@ -76,4 +76,4 @@ class CheckedMemory {
   std::map<const std::byte*, std::unique_ptr<Watched>> regions_;  // by their first byte
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 #include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 class CheckedMemoryTest : public testing::Test {
@@ -125,4 +125,4 @@ TEST_F(CheckedMemoryTest, SeveralThreads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::int64_t chunks_of(std::int64_t bytes, std::int64_t chunk) {
   return bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
@@ -43,4 +43,4 @@ std::vector<std::uint32_t> ChunkSums::take() {
   return sums;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -16,7 +16,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Large enough that the sums are 4 bytes in a million, small enough that a chunk that was summed is still in
 // the processor's cache when it is copied.
@@ -48,4 +48,4 @@ class ChunkSums {
   std::vector<ChunkPart> parts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

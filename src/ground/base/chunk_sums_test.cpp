@@ -4,7 +4,7 @@
 
 #include "nadi/base/crc32.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Two and a half chunks, added in parts that cross their borders, the last part first.
@@ -34,4 +34,4 @@ TEST(ChunkSums, NothingHasNoSums) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Reflected, without x^32.
@@ -251,4 +251,4 @@ std::uint32_t crc32c_reference(std::span<const std::byte> bytes, std::uint32_t b
   return sum_bit_by_bit<kCastagnoli>(bytes, before);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

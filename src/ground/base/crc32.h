@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t second_size);
@@ -32,4 +32,4 @@ std::uint32_t crc32c_reference(std::span<const std::byte> bytes, std::uint32_t b
 std::uint32_t crc32_by_tables(std::span<const std::byte> bytes, std::uint32_t before = 0);
 std::uint32_t crc32_by_narrow_folding(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::span<const std::byte> bytes_of_text(std::string_view text) {
@@ -53,4 +53,4 @@ TEST(Crc32, PartsPutTogether) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

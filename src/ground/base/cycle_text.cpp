@@ -2,7 +2,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kShownAtStart = 5;
@@ -23,4 +23,4 @@ std::string cycle_text(std::size_t length, const std::function<std::string(std::
   return text.append(first_again);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // `member(i)` describes member i of `length`; `first_again` stands at the end.
 std::string cycle_text(std::size_t length, const std::function<std::string(std::size_t)>& member,
                        std::string_view first_again);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::string text(std::size_t length) {
@@ -21,4 +21,4 @@ TEST(CycleText, ALongCycleLosesItsMiddle) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

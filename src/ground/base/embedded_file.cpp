@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::string_view embedded_text(std::span<const EmbeddedFile> files, std::string_view name) {
   for (const EmbeddedFile& file : files)
@@ -11,4 +11,4 @@ std::string_view embedded_text(std::span<const EmbeddedFile> files, std::string_
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

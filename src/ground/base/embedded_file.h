@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct EmbeddedFile {
   std::string_view name;  // without its folder and its last ending
@@ -18,4 +18,4 @@ struct EmbeddedFile {
 // The file must be there: which ones there are is decided when the program is built.
 std::string_view embedded_text(std::span<const EmbeddedFile> files, std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 int exit_code(ErrorKind kind) {
   switch (kind) {
@@ -61,4 +61,4 @@ void fail_check(std::string_view message, const char* file, int line) {
   std::abort();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

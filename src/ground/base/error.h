@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 enum class ErrorKind {
   kUsage,        // the request is not meaningful
@@ -84,4 +84,4 @@ inline void check(bool condition, std::string_view message, const char* file = _
   fail_check("a switch met a value outside its enumeration", file, line);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,7 +14,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json_start.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 struct KindEntry {
@@ -390,4 +390,4 @@ void expect_text(std::string_view start, const std::string& file, std::string_vi
   if (!is_taken && kind != FileKind::kUnknown) throw WrongFileKind(file, kind, wanted);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

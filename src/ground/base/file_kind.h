@@ -26,7 +26,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 enum class FileKind : std::uint8_t {
   kUnknown,
@@ -121,4 +121,4 @@ void expect_file_kind(const std::filesystem::path& path, std::string_view wanted
 // Takes all that is_text() except large JSON that holds no lines: Kineto and PyTorch's host traces.
 void expect_text(std::string_view start, const std::string& file, std::string_view wanted);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -174,4 +174,4 @@ TEST(ExpectKind, TakesAnyTextWhereLinesAreWanted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 
 #include "nadi/base/large_file_output.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -92,4 +92,4 @@ int FileOutput::finish() {
   return 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

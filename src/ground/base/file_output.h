@@ -20,7 +20,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class LargeFileOutput;
 
@@ -50,4 +50,4 @@ class FileOutput {
   std::unique_ptr<LargeFileOutput> large_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

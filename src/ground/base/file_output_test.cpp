@@ -13,7 +13,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/temporary_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
@@ -126,4 +126,4 @@ TEST_F(FileOutputTest, ReportsWhatFailed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class FolderTest : public testing::Test {
  protected:
@@ -32,4 +32,4 @@ std::optional<Error> error_of(Action action) {
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // An object, not a function: for a call with a std::string, argument-dependent lookup would add std::format,
 // where a header of the library brings it, and the call would be ambiguous.
@@ -21,4 +21,4 @@ struct Format {
 };
 inline constexpr Format format;
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 inline float from_bf16(std::uint16_t value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
@@ -50,4 +50,4 @@ inline std::uint16_t to_f16(float value) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

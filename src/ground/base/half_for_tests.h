@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // The plain version: a number with `bits` of mantissa and smallest exponent `lowest` is a whole multiple of
 // its last place, so divide, round to a whole number with ties to even, and multiply. Exact in double.
@@ -23,4 +23,4 @@ inline double rounded_to_bf16(double value) {
   return rounded(value, 7, -126, 0x1p128);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 
 #include "nadi/base/half_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -67,4 +67,4 @@ TEST(Half, RoundsLikeThePlainVersion) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

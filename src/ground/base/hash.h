@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // 2^64 divided by the golden ratio: multiplying by it spreads neighbours far apart, best in the upper bits (Fibonacci
 // hashing).
@@ -27,4 +27,4 @@ constexpr std::uint64_t mixed_bits(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 void grow_heap_in_large_steps() {
   constexpr int kStep = 32 << 20;  // bytes
@@ -28,4 +28,4 @@ void grow_heap_in_large_steps() {
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,10 +5,10 @@
 // the first plans take, which is spent on being given fresh pages else.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // For main(), before anything else: a library leaves the heap of its program alone. Systems without large
 // pages, or that are short of them, are as before.
 void grow_heap_in_large_steps();
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::string_view kHiddenPrefix = ".nadi.";
@@ -50,4 +50,4 @@ std::optional<HiddenName> parse_hidden_name(std::string_view name) {
   return hidden;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

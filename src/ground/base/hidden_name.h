@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 inline constexpr std::string_view kUnfinishedSuffix = ".tmp";  // unfinished, or half removed: worth nothing
 inline constexpr std::string_view kAsideSuffix =
@@ -34,4 +34,4 @@ struct HiddenName {
 // Nothing for any other name, and for those of other machines.
 std::optional<HiddenName> parse_hidden_name(std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/base/text_error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // One step from a container to the value looked for.
@@ -248,4 +248,4 @@ JsonValue JsonDocument::root() const {
   return {source_.get(), &source_->root};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -29,7 +29,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 using Json = nlohmann::ordered_json;
 
@@ -117,4 +117,4 @@ class JsonDocument {
 JsonDocument read_json(const std::filesystem::path& path);
 JsonDocument parse_json(std::string text, std::string file_name);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,10 +14,10 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // `wanted` has its article.
 JsonDocument read_json_of(const std::filesystem::path& path, std::string_view wanted,
                           std::initializer_list<FileKind> taken);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -20,7 +20,7 @@
 #include "nadi/base/text_error.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr Bytes kMaximumSize = 64_MiB;
@@ -248,4 +248,4 @@ JsonDocument parse_json(std::string text, std::string file_name) {
   return JsonDocument(std::move(source));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

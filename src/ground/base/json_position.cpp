@@ -1,6 +1,6 @@
 #include "nadi/base/json_position.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Moves over a text that is known to be valid. Never past its end, whatever it holds.
@@ -90,4 +90,4 @@ JsonPosition find_json_position(std::string_view text, std::span<const std::size
   return position;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

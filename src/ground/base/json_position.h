@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Offsets in bytes. Of an object or array, only the opening bracket. Without a key (an element of an array,
 // the top), key_begin == key_end.
@@ -23,4 +23,4 @@ struct JsonPosition {
 // start of the value (or its key); what follows may be anything.
 JsonPosition find_json_position(std::string_view text, std::span<const std::size_t> path);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

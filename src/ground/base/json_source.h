@@ -5,7 +5,7 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct JsonSource {
   std::string file;
@@ -13,4 +13,4 @@ struct JsonSource {
   Json root;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

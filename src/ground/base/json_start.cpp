@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
@@ -130,4 +130,4 @@ FileKind json_kind(std::string_view text) {
   return start.has_more_documents ? FileKind::kJsonLines : FileKind::kJson;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

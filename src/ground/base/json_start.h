@@ -14,7 +14,7 @@
 
 #include "nadi/base/file_kind.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct JsonStart {
   bool is_json = false;  // begins with an object or a list
@@ -34,4 +34,4 @@ JsonStart look_at_json(std::string_view text);
 // kUnknown for what does not begin as JSON.
 FileKind json_kind(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

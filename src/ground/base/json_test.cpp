@@ -12,7 +12,7 @@
 #include "nadi/base/random.h"
 #include "nadi/base/temporary_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::ElementsAre;
@@ -338,4 +338,4 @@ TEST(JsonValue, CallersReportWhatOnlyTheySee) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

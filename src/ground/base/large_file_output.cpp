@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kLargeBlock = std::size_t{8} << 20;  // ten milliseconds of a fast disk
@@ -148,4 +148,4 @@ int LargeFileOutput::finish() {
   return put({filling_.get() + whole, filled_ - whole});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

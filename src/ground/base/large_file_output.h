@@ -22,7 +22,7 @@
 #include <string_view>
 #include <thread>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class LargeFileOutput {
  public:
@@ -69,4 +69,4 @@ class LargeFileOutput {
   std::thread thread_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -15,7 +15,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "load() takes bytes as they are");
@@ -62,4 +62,4 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class MappedFile {
  public:
@@ -39,4 +39,4 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -51,4 +51,4 @@ void MemoryAllowance::refuse(Bytes held, std::optional<std::uint64_t> byte, std:
               "allow more memory if you trust the file"};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -21,7 +21,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // The limit for one file.
 class MemoryAllowance {
@@ -76,4 +76,4 @@ class MemoryLimit {
   std::optional<Bytes> most_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST(MemoryLimit, LongestRecord) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

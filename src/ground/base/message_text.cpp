@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/shorten.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::string quote_for_message(std::string_view whole) {
   return out + "'";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // 'aten::mm' in single quotes. Control characters (also the C1 ones), quotes, backslashes and bytes that
 // are not UTF-8 become \n, \t, \' or \x9b; of more than 80 characters the middle gives way to "…".
@@ -16,4 +16,4 @@ std::string quote_for_message(std::string_view text);
 // stray byte, an overlong form or a surrogate.
 std::size_t utf8_character(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(QuoteForMessage, LeavesPrintableTextAlone) {
@@ -37,4 +37,4 @@ TEST(QuoteForMessage, CutsLongTexts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

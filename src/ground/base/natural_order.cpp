@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // The number that starts at `at`, without leading zeros: a longer one is the larger one. Moves `at` behind
@@ -33,4 +33,4 @@ bool natural_less(std::string_view a, std::string_view b) {
   return rest_a != rest_b ? rest_a < rest_b : a < b;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

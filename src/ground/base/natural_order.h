@@ -5,10 +5,10 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Runs of digits are compared as numbers of any length, all else byte by byte. Names that differ in leading
 // zeros only are ordered as plain texts, so that the order is total.
 bool natural_less(std::string_view a, std::string_view b);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

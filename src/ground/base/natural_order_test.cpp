@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(NaturalOrder, NumbersCountAsNumbers) {
@@ -27,4 +27,4 @@ TEST(NaturalOrder, NothingIsBeforeItself) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kListedEntries = 20;
@@ -100,4 +100,4 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string> kn
   return did_you_mean_of(wrong, known);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // The first entry of `known` that begins with `wrong` ('gpt3' finds 'gpt3-175b'); failing that, the one with
 // the smallest Damerau-Levenshtein distance (letters inserted, left out, replaced, or neighbours swapped),
@@ -22,4 +22,4 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> known);
 std::string did_you_mean(std::string_view wrong, std::span<const std::string> known);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::array<std::string_view, 5> kLinks{"ethernet", "infiniband", "nvlink3", "nvlink4", "pcie5"};
@@ -50,4 +50,4 @@ TEST(DidYouMean, CutsALongList) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::optional<std::int64_t> number_from_0(std::string_view text) {
@@ -69,4 +69,4 @@ NumberRanges parse_number_ranges(std::string_view text, std::string_view what) {
   return NumberRanges(std::move(ranges));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class NumberRanges {
  public:
@@ -32,4 +32,4 @@ class NumberRanges {
 // Error (usage), which names `what`, for a text that is no list of numbers from 0 on.
 NumberRanges parse_number_ranges(std::string_view text, std::string_view what);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

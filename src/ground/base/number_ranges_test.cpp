@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(NumberRanges, ListsAndRanges) {
@@ -38,4 +38,4 @@ TEST(NumberRanges, Mistakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

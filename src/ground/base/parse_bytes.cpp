@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 struct Prefix {
@@ -62,4 +62,4 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
   return Bytes{scaled / divisor};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(ParseBytes, ReadsPowersOf1000And1024) {
@@ -29,4 +29,4 @@ TEST(ParseBytes, RefusesAnythingElse) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

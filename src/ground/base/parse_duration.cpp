@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::optional<Nanoseconds> parse_duration(std::string_view text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
@@ -22,4 +22,4 @@ std::optional<Nanoseconds> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

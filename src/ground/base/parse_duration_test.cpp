@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(ParseDuration, NumbersWithUnits) {
@@ -22,4 +22,4 @@ TEST(ParseDuration, Mistakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 struct RatePrefix {
@@ -83,4 +83,4 @@ std::string exact_text(FlopRate rate) {
   return exact_rate(rate.per_second(), "FLOP/s", kFlopUnits);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 
 #include "nadi/base/rates.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // A positive number, whole or decimal, and its unit. Prefixes k, M, G, T, P are powers of 1000, Ki to Ti of
 // 1024. Bits and bytes are different: "bit/s" (or "bps") and "B/s". A space may stand between. Nothing when
@@ -19,4 +19,4 @@ std::optional<FlopRate> parse_flop_rate(std::string_view text);  // "FLOP/s", or
 std::string exact_text(ByteRate rate);
 std::string exact_text(FlopRate rate);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 double bytes_per_second(std::string_view text) {
@@ -37,4 +37,4 @@ TEST(ParseRate, ExactTextIsReadBack) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

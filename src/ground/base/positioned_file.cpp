@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 Error positioned_error(const std::filesystem::path& path, std::string_view action, int error_number) {
@@ -95,4 +95,4 @@ void PositionedFile::write_behind(Part part) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

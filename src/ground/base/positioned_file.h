@@ -23,7 +23,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class PositionedFile {
  public:
@@ -59,4 +59,4 @@ class PositionedFile {
   std::int64_t unwritten_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

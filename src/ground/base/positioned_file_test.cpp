@@ -8,7 +8,7 @@
 
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST_F(PositionedFileTest, AFullDiskIsNoticedAtOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

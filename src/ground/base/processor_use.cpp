@@ -10,7 +10,7 @@
 #include <charconv>
 #include <chrono>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr Nanoseconds kTick{10'000'000};  // USER_HZ is 100 on every machine that we run on
@@ -116,4 +116,4 @@ double disturbed_share(const ProcessorUse& during) {
   return static_cast<double>((during.stolen + others).count()) / static_cast<double>(during.elapsed.count());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -25,7 +25,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Sums over processors.
 struct ProcessorUse {
@@ -57,4 +57,4 @@ struct ProcessorLines {
 };
 std::optional<ProcessorLines> read_processor_lines(std::string_view text, bool (*counts)(int processor));
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::string_view kStat =
@@ -63,4 +63,4 @@ TEST(ProcessorUse, CountsWhatThisProcessDoes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 struct NormalPair {
@@ -60,4 +60,4 @@ void fill_normal(const RandomKey& key, std::uint64_t first_index, std::span<floa
   fill_blocks(first_index, out, [&](std::uint64_t block) { return random_normal_block(key, block); });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -28,7 +28,7 @@
 
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct RandomKey {
   std::uint64_t seed = 0;  // of the run
@@ -103,4 +103,4 @@ std::array<float, 4> random_normal_block(const RandomKey& key, std::uint64_t blo
 // out[i] = random_normal(key, first_index + i), at a quarter of the generator calls.
 void fill_normal(const RandomKey& key, std::uint64_t first_index, std::span<float> out);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

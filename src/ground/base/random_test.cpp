@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr RandomKey kKey{.seed = 1, .step = 7, .site = site_of("transformer.h.3.attn")};
@@ -155,4 +155,4 @@ TEST(Random, NormalsAreBoxMullerOfTheDocumentedWords) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 template <typename Unit>
@@ -50,4 +50,4 @@ std::string to_string(FlopRate rate) {
   return with_prefix(rate.per_second(), "FLOP");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 template <typename Unit>
 class RateOf {
@@ -45,4 +45,4 @@ Nanoseconds time_for(Flops work, FlopRate rate);
 std::string to_string(ByteRate rate);
 std::string to_string(FlopRate rate);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

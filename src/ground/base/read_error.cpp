@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 Error no_such_file(std::string file, std::string hint) {
   return input_error({.file = std::move(file)}, "no such file or folder", std::move(hint));
@@ -20,4 +20,4 @@ Error read_error(std::string file, int error_number) {
                      format("cannot read: {}", std::generic_category().message(error_number)));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Error (input): "FILE: no such file or folder".
 Error no_such_file(std::string file, std::string hint = "");
@@ -14,4 +14,4 @@ Error no_such_file(std::string file, std::string hint = "");
 // (resource_shortage.h), else Error (input): "FILE: cannot read: Permission denied".
 Error read_error(std::string file, int error_number);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -13,7 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::optional<std::int64_t> limit_of(int resource) {
@@ -151,4 +151,4 @@ void expect_threads(int count) {
   end_all();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

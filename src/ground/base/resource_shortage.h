@@ -16,7 +16,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // "cannot start a thread: Resource temporarily unavailable; limits in effect: 64 processes and threads of
 // this user (ulimit -u), 2.0 GiB of address space (ulimit -v)". Nothing for an errno that is no shortage:
@@ -35,4 +35,4 @@ void start_thread(std::vector<std::thread>& threads, std::function<void()> work)
 // us for each.
 void expect_threads(int count);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 
 #include "nadi/base/read_error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(ResourceShortage, Memory) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

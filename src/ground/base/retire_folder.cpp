@@ -12,7 +12,7 @@
 
 #include "nadi/base/hidden_name.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // The names in the folder; closes the descriptor. All of them before the first is removed: a file system may
@@ -69,4 +69,4 @@ std::error_code retire_folder(const std::filesystem::path& given) {
   return remove_tree(hidden);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

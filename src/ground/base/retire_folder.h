@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // An error leaves the folder as it was, or part of it under its hidden name. Nothing there is no error.
 std::error_code retire_folder(const std::filesystem::path& folder);
@@ -22,4 +22,4 @@ std::error_code retire_folder(const std::filesystem::path& folder);
 // Without the hidden name: for what has one. Removes as much as it can; returns the first error.
 std::error_code remove_tree(const std::filesystem::path& path) noexcept;
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

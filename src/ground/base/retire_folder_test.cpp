@@ -11,7 +11,7 @@
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/files_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST_F(RetireFolderTest, KilledAtAnyMomentNothingIsHalfThere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // How many parts of at most `by` make up `value`: divided_up(7, 4) = 2.
 template <std::integral T>
@@ -20,4 +20,4 @@ constexpr T rounded_up(T value, std::type_identity_t<T> multiple) {
 
 static_assert(rounded_up(8, 4) == 8 && rounded_up(9, 4) == 12 && rounded_up(0, 4) == 0);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

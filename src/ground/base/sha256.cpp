@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
@@ -97,4 +97,4 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view message) {
   return to_hex(digest(outer));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // 64 digits, lower case.
 std::string sha256_hex(std::span<const std::byte> bytes);
 std::string hmac_sha256_hex(std::string_view key, std::string_view message);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 std::string hash_of(std::string_view text) {
@@ -29,4 +29,4 @@ TEST(HmacSha256, GivesThePublishedCodes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

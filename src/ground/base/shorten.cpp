@@ -1,7 +1,7 @@
 #include "nadi/base/shorten.h"
 #include "nadi/base/ascii.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::string shorten_middle(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, start_end)) + "…" + std::string(text.substr(end_begin));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

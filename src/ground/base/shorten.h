@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Characters of a name in a message.
 inline constexpr std::size_t kLongestName = 80;
@@ -18,4 +18,4 @@ inline constexpr std::size_t kLongestName = 80;
 // not UTF-8 counts as one character.
 std::string shorten_middle(std::string_view text, std::size_t most = kLongestName);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/shorten.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kLeast = 12;
@@ -106,4 +106,4 @@ std::vector<std::string> shorten_names(const std::vector<std::string>& names, st
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

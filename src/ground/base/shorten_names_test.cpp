@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST(ShortenNames, StayDistinctWhateverTheyAre) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

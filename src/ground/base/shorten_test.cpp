@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(Shorten, ShortTextsStayAsTheyAre) {
@@ -35,4 +35,4 @@ TEST(Shorten, CharactersStayWhole) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace fs = std::filesystem;
 
@@ -31,4 +31,4 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class TemporaryFolder {
  public:
@@ -29,4 +29,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

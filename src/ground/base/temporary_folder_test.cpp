@@ -6,7 +6,7 @@
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ TEST(TemporaryFolder, NamesTheFolderThatCannotHoldIt) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

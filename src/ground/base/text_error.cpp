@@ -6,7 +6,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kLongLine = 160;    // bytes; longer lines are cut
@@ -87,4 +87,4 @@ Error error_in_text(const TextRange& range, std::string message, std::string hin
   return error;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

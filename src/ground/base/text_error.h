@@ -15,7 +15,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Bytes [begin, end) of `text`, the whole contents of `file`. begin may equal text.size(): the end of the
 // file.
@@ -31,4 +31,4 @@ struct TextRange {
 // so that a hostile file cannot talk to the terminal. The excerpt has no newline at its end.
 Error error_in_text(const TextRange& range, std::string message, std::string hint = "");
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(TextError, DoesNotRepeatControlCharacters) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

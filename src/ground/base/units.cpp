@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // `value` in the largest prefix that keeps it at 1 or more: whole numbers below `base`, three significant
@@ -65,4 +65,4 @@ std::string with_thousands(std::int64_t count) {
   return digits;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 [[noreturn]] void throw_overflow(std::string_view unit);
 
@@ -85,4 +85,4 @@ std::string to_string(Nanoseconds duration);
 // 124439808 -> "124,439,808"
 std::string with_thousands(std::int64_t count);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

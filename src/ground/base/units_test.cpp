@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 TEST(Units, PrintsBytesInPowersOf1024) {
@@ -36,4 +36,4 @@ TEST(Units, OverflowIsAnErrorNotAWrongFigure) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -1,9 +1,9 @@
 #include "nadi/base/version.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::string_view version() {
   return NADI_VERSION;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::string_view version();
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -12,7 +12,7 @@
 
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // A thread starts with the signals blocked that the one which starts it has blocked.
@@ -90,4 +90,4 @@ void parallel_for(std::size_t count, std::size_t threads,
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Runs `task` for every number below `count`, in order of the numbers, on up to `threads` threads (at least one).
 // `worker` counts from 0, for what each thread has for itself; 0 is the calling thread. After an exception no task is
@@ -26,4 +26,4 @@ void parallel_for(std::size_t count, std::size_t threads,
 void run_workers(std::size_t workers, const std::function<void(std::size_t worker)>& work,
                  const std::function<void()>& on_failure = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

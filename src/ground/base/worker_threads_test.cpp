@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::Each;
@@ -89,4 +89,4 @@ TEST(RunWorkers, TheOthersTakeNoSignals) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/hidden_name.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 void require_writable_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -36,4 +36,4 @@ void require_writable_folder(const std::filesystem::path& folder) {
                 format("cannot write to the folder: {}", error.message()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -16,7 +16,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/input/decompressor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -146,4 +146,4 @@ void ChunkedInput::fill(std::size_t wanted) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

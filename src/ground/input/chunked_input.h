@@ -28,7 +28,7 @@
 
 #include "nadi/base/memory_limit.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class Decompressor;
 
@@ -87,4 +87,4 @@ class ChunkedInput {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

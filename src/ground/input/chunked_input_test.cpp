@@ -16,7 +16,7 @@
 #include "nadi/input/packing_for_tests.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -261,4 +261,4 @@ TEST_F(ChunkedInputFile, ReadsPipes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

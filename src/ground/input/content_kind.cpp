@@ -4,7 +4,7 @@
 
 #include "nadi/input/chunked_input.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 constexpr std::size_t kLook = std::size_t{1} << 20;
@@ -37,4 +37,4 @@ std::uint64_t likely_unpacked_size(const std::filesystem::path& path) {
   return error ? 0 : kShrinking * size;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

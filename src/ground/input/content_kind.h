@@ -8,7 +8,7 @@
 
 #include "nadi/base/file_kind.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class ChunkedInput;
 
@@ -23,4 +23,4 @@ FileKind content_kind(ChunkedInput& input);
 // nothing. 0 where the size of the file is not known.
 std::uint64_t likely_unpacked_size(const std::filesystem::path& path);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 #include "nadi/input/packing_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 FileKind kind_of(std::string_view bytes) {
@@ -54,4 +54,4 @@ TEST(ContentKind, KnowsRealFiles) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -22,7 +22,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // The compressed file: what lies ahead, in order.
 class CompressedBytes {
@@ -106,4 +106,4 @@ class Decompressor {
 std::unique_ptr<Decompressor> make_gzip_decompressor(CompressedBytes bytes);
 std::unique_ptr<Decompressor> make_zstd_decompressor(CompressedBytes bytes);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

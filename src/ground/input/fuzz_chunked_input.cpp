@@ -11,7 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/input/chunked_input.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Of what a bomb unpacks to, the beginning will do.
@@ -72,7 +72,7 @@ void read_anything(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const char*>(data), size});

@@ -14,7 +14,7 @@
 #include "nadi/base/error.h"
 #include "nadi/input/json_collector_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 struct Strict {
@@ -92,7 +92,7 @@ void read_anything(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const char*>(data), size});

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/input/decompressor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::unique_ptr<Decompressor> make_gzip_decompressor(CompressedBytes bytes) {
   return std::make_unique<GzipDecompressor>(std::move(bytes));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

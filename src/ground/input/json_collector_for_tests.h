@@ -13,7 +13,7 @@
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/json_records.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // Looks at every token, so that simdjson checks all of it. Not for deep texts: it calls itself.
 inline Json to_json(JsonItem item) {
@@ -104,4 +104,4 @@ inline JsonCollection collect_json(std::string_view text, JsonDamage damage, std
   return reading;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 enum class JsonDamage : std::uint8_t {
   kRefuse,  // an Error (input) that names the byte
@@ -31,4 +31,4 @@ struct JsonRecordCounts {
   }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 JsonScan JsonReading::scan_front() {
   while (true) {
@@ -37,4 +37,4 @@ void JsonReading::cut_short() {
   window.consume(rest);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

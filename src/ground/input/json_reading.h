@@ -10,7 +10,7 @@
 #include "nadi/input/json_text.h"
 #include "nadi/input/json_window.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct JsonReading {
   JsonReading(ChunkedInput& input, const JsonRecordOptions& asked, JsonRecordTaker& to)
@@ -38,4 +38,4 @@ struct JsonReading {
   void cut_short();
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

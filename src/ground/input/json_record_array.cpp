@@ -18,7 +18,7 @@
 #include "nadi/base/format.h"
 #include "nadi/input/json_reading.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -265,4 +265,4 @@ JsonRecordArray::Outcome JsonRecordArray::recover(std::uint64_t byte, const std:
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 
 #include "nadi/input/json_recovery.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct JsonReading;
 
@@ -54,4 +54,4 @@ class JsonRecordArray {
   std::uint64_t plain_until_ = 0;  // up to this byte of the input, records are found one by one
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

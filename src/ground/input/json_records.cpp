@@ -11,7 +11,7 @@
 #include "nadi/input/json_recovery.h"
 #include "nadi/input/json_text.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -244,4 +244,4 @@ JsonRecordCounts read_json_documents(ChunkedInput& input, JsonDamage damage, Jso
   return DocumentReader(input, {.arrays = {}, .damage = damage, .chunk = chunk}, taker).read_documents();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -29,7 +29,7 @@
 
 #include "nadi/input/json_damage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class ChunkedInput;
 
@@ -78,4 +78,4 @@ JsonRecordCounts read_json_records(ChunkedInput& input, const JsonRecordOptions&
 JsonRecordCounts read_json_documents(ChunkedInput& input, JsonDamage damage, JsonRecordTaker& taker,
                                      std::size_t chunk = kJsonChunk);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,7 +14,7 @@
 #include "nadi/input/json_records.h"
 #include "nadi/input/packing_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::HasSubstr;
@@ -334,4 +334,4 @@ TEST(JsonRecordsDamage, DocumentsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,7 +14,7 @@
 #include "nadi/input/json_collector_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using Members = std::vector<std::pair<std::string, std::string>>;
@@ -251,4 +251,4 @@ TEST(JsonRecords, ReadsFilesOfPyTorch) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

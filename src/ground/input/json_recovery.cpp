@@ -7,7 +7,7 @@
 #include "nadi/input/json_text.h"
 #include "nadi/input/json_window.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -141,4 +141,4 @@ bool recover_member(JsonWindow& window) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

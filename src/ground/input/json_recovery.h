@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class JsonWindow;
 
@@ -31,4 +31,4 @@ JsonRecovery recover_record(JsonWindow& window, JsonSurroundings surroundings);
 // to the document's '}'; false where there is none.
 bool recover_member(JsonWindow& window);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

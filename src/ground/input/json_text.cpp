@@ -6,7 +6,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -313,4 +313,4 @@ std::size_t skip_json_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct JsonScan {
   enum State {
@@ -48,4 +48,4 @@ constexpr bool is_json_space(char c) {
 // The first byte from `at` on that is not white space; text.size() where there is none.
 std::size_t skip_json_space(std::string_view text, std::size_t at);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 JsonScan scan_all(std::string_view text) {
@@ -143,4 +143,4 @@ TEST(JsonText, AgreesWithTheJsonLibraryOnDamagedTexts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -11,7 +11,7 @@
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/json_text.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 JsonWindow::JsonWindow(ChunkedInput& input, const JsonWindowOptions& options)
     : input_(input), options_(options), position_(input.position()) {}
@@ -65,4 +65,4 @@ bool JsonWindow::skip_space() {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

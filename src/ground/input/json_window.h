@@ -16,7 +16,7 @@
 
 #include "nadi/input/json_damage.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class ChunkedInput;
 
@@ -69,4 +69,4 @@ class JsonWindow {
   std::string failure_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

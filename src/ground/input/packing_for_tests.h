@@ -12,7 +12,7 @@
 #include <zstd.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline ground {
 
 #if NADI_WITH_ZLIB
 inline std::string gzip(std::string_view text) {
@@ -59,4 +59,4 @@ inline std::vector<Packing> packings() {
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/input/decompressor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::unique_ptr<Decompressor> make_zstd_decompressor(CompressedBytes bytes) {
   return std::make_unique<ZstdDecompressor>(std::move(bytes));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

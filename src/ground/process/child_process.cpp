@@ -15,7 +15,7 @@
 #include "nadi/base/resource_shortage.h"
 #include "nadi/process/process_keeper.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr int kCannotExecute = 127;  // as shells report it
@@ -152,4 +152,4 @@ void ChildProcess::end_all() {
   if (!poll_end()) kill(pid_, kept_ ? SIGUSR1 : SIGKILL);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

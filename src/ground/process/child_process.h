@@ -18,7 +18,7 @@
 #include "nadi/process/end_status.h"
 #include "nadi/process/line_stream.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
@@ -64,4 +64,4 @@ class ChildProcess {
   std::optional<EndStatus> end_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -10,7 +10,7 @@
 
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST(FindProgram, LooksOnPath) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ std::optional<std::int64_t> number_in_file(const fs::path& file, std::string_vie
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

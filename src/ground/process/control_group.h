@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 enum class CgroupVersion : std::uint8_t { kOne = 1, kTwo = 2 };
 
@@ -31,4 +31,4 @@ std::vector<MemoryGroup> memory_groups(const std::filesystem::path& root = "/");
 std::optional<std::int64_t> number_in_file(const std::filesystem::path& file);
 std::optional<std::int64_t> number_in_file(const std::filesystem::path& file, std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

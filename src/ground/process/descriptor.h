@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class Descriptor {
  public:
@@ -28,4 +28,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

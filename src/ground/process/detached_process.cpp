@@ -15,7 +15,7 @@
 #include "nadi/process/process_keeper.h"
 #include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Bash uses 10 and above for itself, and scripts the first few.
@@ -154,4 +154,4 @@ unsigned long long process_start(pid_t pid) {
   return info && !info->ended ? info->born : 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -20,7 +20,7 @@
 #include "nadi/process/descriptor.h"
 #include "nadi/process/end_status.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct DetachedOptions {
   std::vector<std::string> words;        // the program's path, and its arguments
@@ -53,4 +53,4 @@ class DetachedProcess {
 // is no such process.
 unsigned long long process_start(pid_t pid);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

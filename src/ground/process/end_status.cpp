@@ -5,7 +5,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 EndStatus EndStatus::from_wait(int status) {
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
@@ -18,4 +18,4 @@ std::string EndStatus::to_string() const {
   return format("signal {} ({})", signal, name != nullptr ? name : "unknown");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

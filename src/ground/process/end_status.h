@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct EndStatus {
   int exit_code = 0;
@@ -17,4 +17,4 @@ struct EndStatus {
   bool operator==(const EndStatus&) const = default;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace fs = std::filesystem;
 
@@ -38,4 +38,4 @@ fs::path own_program() {
   return path;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 
 #include "nadi/process/control_group.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ std::int64_t count_memory_kills(const fs::path& root) {
   return kills;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -13,7 +13,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct FreeMemory {
   Bytes machine;  // MemAvailable
@@ -36,4 +36,4 @@ std::optional<FreeMemory> read_free_memory(const std::filesystem::path& root = "
 // likely one of those.
 std::int64_t count_memory_kills(const std::filesystem::path& root = "/");
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

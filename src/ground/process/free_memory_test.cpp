@@ -7,7 +7,7 @@
 #include "nadi/process/control_group.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST_F(FreeMemoryTest, OfThisMachineIsPositive) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

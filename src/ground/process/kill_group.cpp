@@ -9,7 +9,7 @@
 #include "nadi/process/control_group.h"
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ void leave_kill_group(std::string_view name_begin) {
     write_word(group->parent_path() / "cgroup.procs", "0");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class KillGroup {
  public:
@@ -46,4 +46,4 @@ class KillGroup {
 // does not end with those that started it.
 void leave_kill_group(std::string_view name_begin);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -10,7 +10,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,4 +56,4 @@ TEST(KillGroup, EndsItsProcessesAtOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 LineStream::LineStream(Descriptor source) : source_(std::move(source)) {
   fcntl(source_.get(), F_SETFL, fcntl(source_.get(), F_GETFL) | O_NONBLOCK);
@@ -37,4 +37,4 @@ void LineStream::split(std::string_view bytes, const OnLine& on_line) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -14,7 +14,7 @@
 
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class LineStream {
  public:
@@ -37,4 +37,4 @@ class LineStream {
   std::string rest_;  // the beginning of a line
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST_F(LineStreamTest, CutsLinesWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -22,7 +22,7 @@
 #include "nadi/process/kill_group.h"
 #include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr const char* kKeeperName = "nadi-keeper";
@@ -201,4 +201,4 @@ void keep_program(const KeptProgram& program, const std::function<void()>& becom
   Keeper(program, become).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

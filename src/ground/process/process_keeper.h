@@ -22,7 +22,7 @@
 
 #include "nadi/process/end_status.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct KeptProgram {
   pid_t parent = 0;          // everything is killed when it dies (its thread that forked); 0: nothing is
@@ -44,4 +44,4 @@ struct KeptProgram {
 // How long a keeper tries to end what is left; what hangs in the kernel stays.
 inline constexpr std::chrono::seconds kKeeperPatience{10};
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

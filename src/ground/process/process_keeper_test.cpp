@@ -14,7 +14,7 @@
 #include "nadi/process/child_process.h"
 #include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 // Prints the numbers of four processes: in the background, in a session of its own, as an orphan in a session
@@ -122,4 +122,4 @@ TEST_P(ProcessKeeper, CatchesProcessesThatRunAway) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -23,7 +23,7 @@
 #include "nadi/base/format.h"
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -228,4 +228,4 @@ std::size_t end_processes(const std::function<bool(const ProcessInfo&)>& ours,
   return end_all(ours, patience, Among::kMachine);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct ProcessInfo {
   pid_t pid = 0;
@@ -70,4 +70,4 @@ std::size_t end_descendants(const std::function<bool(const ProcessInfo&)>& ours,
 std::size_t end_processes(const std::function<bool(const ProcessInfo&)>& ours,
                           std::chrono::milliseconds patience);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -10,7 +10,7 @@
 
 #include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 using std::chrono::milliseconds;
@@ -80,4 +80,4 @@ TEST(ProcessTree, KnowsTheEnvironmentOfAProcess) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline ground

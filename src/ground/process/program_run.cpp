@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{1} << 30;
@@ -55,4 +55,4 @@ ProgramRun run_program(const ChildOptions& options, std::chrono::milliseconds pa
   return run;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

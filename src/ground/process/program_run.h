@@ -9,7 +9,7 @@
 
 #include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 struct ProgramRun {
   EndStatus end = {};
@@ -23,4 +23,4 @@ struct ProgramRun {
 // Error (environment) when no process can be started, or it prints more than 1 GiB.
 ProgramRun run_program(const ChildOptions& options, std::chrono::milliseconds patience);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 int usable_cores() {
   cpu_set_t allowed;
@@ -12,4 +12,4 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -1,9 +1,9 @@
 // The cores of this machine that this process may use.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // At least 1.
 int usable_cores();
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

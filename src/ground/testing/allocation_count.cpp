@@ -59,7 +59,7 @@ void operator delete[](void* memory, std::size_t /*size*/, std::align_val_t /*al
   std::free(memory);
 }
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::int64_t allocations_in(const std::function<void()>& body) {
   counted = 0;
@@ -69,4 +69,4 @@ std::int64_t allocations_in(const std::function<void()>& body) {
   return counted;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <functional>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::int64_t allocations_in(const std::function<void()>& body);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

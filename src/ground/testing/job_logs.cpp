@@ -14,7 +14,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/random.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 namespace {
 
 namespace fs = std::filesystem;
@@ -597,4 +597,4 @@ WrittenJob write_job_logs(const fs::path& parent, const JobLogsSpec& spec) {
   return JobLogsWriter(parent, spec).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

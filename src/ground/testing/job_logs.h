@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 enum class JobTimers : std::uint8_t { kNone, kMax, kMinMax, kAll };
 
@@ -164,4 +164,4 @@ struct WrittenJob {
 // The folders below `parent`, named by the job's number; the second job has the next one.
 WrittenJob write_job_logs(const std::filesystem::path& parent, const JobLogsSpec& spec);
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

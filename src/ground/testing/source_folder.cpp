@@ -1,6 +1,6 @@
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 std::filesystem::path source_folder() {
   return NADI_SOURCE_DIR;
@@ -10,4 +10,4 @@ std::filesystem::path shared_data() {
   return source_folder() / "../shared/data";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

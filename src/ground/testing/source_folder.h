@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 // The root of the checkout: examples/, docs/, src/<folder>/testdata/.
 std::filesystem::path source_folder();
@@ -13,4 +13,4 @@ std::filesystem::path source_folder();
 // that is missing skips, and says so.
 std::filesystem::path shared_data();
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class TemporaryFile {
  public:
@@ -24,4 +24,4 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

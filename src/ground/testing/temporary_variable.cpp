@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 TemporaryVariable::TemporaryVariable(const std::string& name, const std::string& value) : name_(name) {
   if (const char* before = getenv(name.c_str())) before_ = before;
@@ -16,4 +16,4 @@ TemporaryVariable::~TemporaryVariable() {
     unsetenv(name_.c_str());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class TemporaryVariable {
  public:
@@ -18,4 +18,4 @@ class TemporaryVariable {
   std::optional<std::string> before_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 inline std::string_view test_device_name() {
   const char* name = std::getenv("NADI_TEST_DEVICE");
   return name != nullptr && *name != '\0' ? name : "cpu";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace fs = std::filesystem;
 
@@ -20,4 +20,4 @@ void write_text(const fs::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace nadi {
+namespace nadi::inline ground {
 
 namespace fs = std::filesystem;
 
@@ -19,4 +19,4 @@ WorkingFolder::~WorkingFolder() {
   fs::current_path(before_);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -8,7 +8,7 @@
 
 #include "nadi/base/temporary_folder.h"
 
-namespace nadi {
+namespace nadi::inline ground {
 
 class WorkingFolder {
  public:
@@ -24,4 +24,4 @@ class WorkingFolder {
   std::filesystem::path before_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline ground

@@ -4,7 +4,7 @@
 
 #include "nadi/base/text_error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 void blank(std::string& text, std::size_t begin, std::size_t end) {
@@ -40,4 +40,4 @@ std::string without_comments(std::string text, const std::string& file) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

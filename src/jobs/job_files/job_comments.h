@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The text with spaces in place of comments: every other character, newlines included, stands where it was.
 // Comments inside of texts are none. Error (input) for a comment without an end.
 std::string without_comments(std::string text, const std::string& file);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

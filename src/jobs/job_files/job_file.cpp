@@ -12,7 +12,7 @@
 #include "nadi/job_files/job_variables.h"
 #include "nadi/shell/shell_quote.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::span<const EmbeddedFile> job_share_files();
 
@@ -238,4 +238,4 @@ std::string_view job_schema() {
   return embedded_text(job_share_files(), "job.schema");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

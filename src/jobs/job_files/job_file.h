@@ -35,7 +35,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class SchedulerKind : std::uint8_t { kSlurm, kLocal };
 std::string_view to_string(SchedulerKind kind);  // "slurm", "local"
@@ -195,4 +195,4 @@ void check_job(const JobFile& job);
 // The JSON schema of the format, as a text.
 std::string_view job_schema();
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

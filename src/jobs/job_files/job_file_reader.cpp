@@ -19,7 +19,7 @@
 #include "nadi/job_files/job_variables.h"
 #include "nadi/shell/variable_name.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -419,4 +419,4 @@ JobFile read_job_file(const fs::path& path, const JobFileOptions& options) {
                         path, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

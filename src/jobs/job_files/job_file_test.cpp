@@ -5,14 +5,14 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
-#include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/job_files/job_comments.h"
 #include "nadi/job_files/job_keys.h"
 #include "nadi/job_files/job_time.h"
 #include "nadi/job_files/job_variables.h"
+#include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -228,4 +228,4 @@ TEST(JobFile, MasterIsWhatTheJobSays) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 #include "nadi/job_files/job_keys.h"
 #include "nadi/job_files/job_time.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::string seconds_text(std::chrono::seconds time) {
@@ -133,4 +133,4 @@ std::string job_file_text(const JobFile& job) {
   return dump_json(root);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

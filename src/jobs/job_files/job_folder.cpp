@@ -9,10 +9,10 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/natural_order.h"
-#include "nadi/plan/plan_file.h"
 #include "nadi/job_files/job_registry.h"
+#include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ std::optional<fs::path> find_job_folder(const std::string& job, const fs::path& 
   return fs::path(job.substr(0, end == std::string::npos ? 1 : end + 1));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

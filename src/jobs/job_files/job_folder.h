@@ -21,7 +21,7 @@
 #include "nadi/base/error.h"
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr std::string_view kDefaultJobOutputs = "jobs";
 
@@ -51,4 +51,4 @@ std::vector<std::filesystem::path> job_folders(const std::filesystem::path& outp
 std::optional<std::filesystem::path> find_job_folder(const std::string& job,
                                                      const std::filesystem::path& outputs);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr std::int64_t kJobFileVersion = 1;
 
@@ -32,4 +32,4 @@ inline constexpr std::array<std::string_view, 5> kJobRequeueKeys = {"before_end"
 inline constexpr std::array<std::string_view, 2> kJobSweepKeys = {"values", "at_once"};
 inline constexpr std::array<std::string_view, 5> kJobSignals = {"TERM", "INT", "USR1", "USR2", "HUP"};
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -13,7 +13,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // The schema of a value, with references followed.
@@ -151,4 +151,4 @@ std::string with_overrides(const std::string& json, std::span<const std::string>
   return dump_json(job);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // `json` is the text of a job, without comments; the result is one, too. A setting is a path of keys with
 // dots between them ("groups.1.nodes": the second group), '=' and a value, which is read as the schema says:
@@ -13,4 +13,4 @@ namespace nadi {
 // flag among the words of 'train' or 'megatron', which is added where it is not there.
 std::string with_overrides(const std::string& json, std::span<const std::string> settings);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/plan/device_runs.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 void place_without_cluster(JobFile& job, std::int64_t ranks) {
@@ -90,4 +90,4 @@ void place_by_plan(JobFile& job, const PlanFile& plan, const Cluster* cluster) {
   job.groups = std::move(groups);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -9,10 +9,10 @@
 #pragma once
 
 #include "nadi/cluster/cluster.h"
-#include "nadi/plan/plan_file.h"
 #include "nadi/job_files/job_file.h"
+#include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // `cluster` is that of the plan; nullptr: it names none. The job's groups say what each kind of nodes is in
 // Slurm (JobNodes::kind; one group without a kind will do for a plan with one kind). Where a plan names no
@@ -22,4 +22,4 @@ namespace nadi {
 // (infeasible) where the ranks of a node do not follow one another, which no scheduler can do.
 void place_by_plan(JobFile& job, const PlanFile& plan, const Cluster* cluster);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

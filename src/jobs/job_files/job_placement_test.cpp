@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/scheduler/job_start.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::AllOf;
@@ -115,4 +115,4 @@ TEST(JobStart, IsAJobFileWithWhatTheClusterHas) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

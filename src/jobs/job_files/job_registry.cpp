@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ std::vector<fs::path> registered_jobs() {
   return folders;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

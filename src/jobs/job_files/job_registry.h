@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // "" where it went well, else why the job cannot be found from other folders.
 std::string register_job(const std::string& id, const std::filesystem::path& folder);
@@ -32,4 +32,4 @@ std::optional<std::filesystem::path> registered_job(const std::string& id);
 // All folders that are there, by id.
 std::vector<std::filesystem::path> registered_jobs();
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::int64_t kMostSeconds = std::int64_t{10} * 366 * 24 * 3600;
@@ -60,4 +60,4 @@ std::string job_time_text(std::chrono::seconds time) {
   return days == 0 ? clock : format("{}-{}", days, clock);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,7 +8,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::array kJobVariables{
@@ -72,4 +72,4 @@ std::vector<WordPart> word_parts(std::string_view word, const JobFile& job) {
   return parts;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobVariable {
   std::string_view name;
@@ -28,4 +28,4 @@ struct WordPart {
 // Error (usage) for a variable that the job does not have, with the nearest one.
 std::vector<WordPart> word_parts(std::string_view word, const JobFile& job);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

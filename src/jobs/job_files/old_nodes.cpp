@@ -8,7 +8,7 @@
 #include "nadi/base/parse_bytes.h"
 #include "nadi/job_files/job_time.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 Place place_in(const SbatchScript& script, const SbatchOption& option) {
@@ -226,4 +226,4 @@ void OldNodes::set_counts(const std::optional<OldCount>& nodes, const std::optio
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -17,7 +17,7 @@
 #include "nadi/job_files/job_file.h"
 #include "nadi/job_files/sbatch_script.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // What the settings file says about nodes: NNODES and NPROC_PER_NODE with their places.
 struct OldCount {
@@ -54,4 +54,4 @@ class OldNodes {
 std::int64_t old_count(const std::string& name, const std::string& value, const Place& place,
                        std::int64_t least = 1);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

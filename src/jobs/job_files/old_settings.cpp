@@ -9,12 +9,12 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/nearest.h"
-#include "nadi/job_log/old_model_names.h"
-#include "nadi/model/config_file.h"
 #include "nadi/job_files/job_folder.h"
 #include "nadi/job_files/old_nodes.h"
+#include "nadi/job_log/old_model_names.h"
+#include "nadi/model/config_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -314,4 +314,4 @@ OldSettings read_old_settings(const fs::path& settings, const std::vector<fs::pa
   return old;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

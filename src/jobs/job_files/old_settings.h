@@ -21,7 +21,7 @@
 #include "nadi/job_files/job_file.h"
 #include "nadi/shell/shell_settings.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct OldSettings {
   JobFile job = {};
@@ -37,4 +37,4 @@ OldSettings read_old_settings(const std::filesystem::path& settings,
 // The settings alone: what was asked for, without looking at whether a job can be made of it.
 ShellSettings read_old_settings_file(const std::filesystem::path& settings);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

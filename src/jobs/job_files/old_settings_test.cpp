@@ -8,7 +8,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::Contains;
@@ -245,4 +245,4 @@ TEST(OldSettings, ContradictionsAndDamageAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::array<std::string_view, 3> kFolderFlags{"--save-dir", "--save", "--load"};
@@ -35,4 +35,4 @@ JobFile job_to_resume(JobFile job) {
   return job;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

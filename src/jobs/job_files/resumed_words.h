@@ -6,7 +6,7 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Of `nadi train ...` (words[0] is "train") that saves something: with --resume-if-any, since it may have
 // stopped before its first checkpoint. Any other command is as it is.
@@ -15,4 +15,4 @@ std::vector<std::string> words_to_resume(const std::vector<std::string>& words);
 // The same for a job that is submitted again.
 JobFile job_to_resume(JobFile job);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 #include "nadi/shell/shell_settings.h"
 #include "nadi/shell/shell_word.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -154,4 +154,4 @@ std::optional<SbatchGpus> parse_sbatch_gpus(std::string_view text) {
   return gpus;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

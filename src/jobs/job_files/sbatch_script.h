@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct SbatchOption {
   std::string name;  // "partition"
@@ -44,4 +44,4 @@ struct SbatchGpus {
 };
 std::optional<SbatchGpus> parse_sbatch_gpus(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 struct FlagName {
@@ -49,4 +49,4 @@ std::vector<TrainSetting> train_settings(const JobFile& job) {
   return settings;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct TrainSetting {
   std::string name;
@@ -20,4 +20,4 @@ struct TrainSetting {
 };
 std::vector<TrainSetting> train_settings(const JobFile& job);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -2,12 +2,12 @@
 #include <string>
 
 #include "nadi/base/format.h"
-#include "nadi/job_health/job_health.h"
 #include "nadi/job_files/old_nodes.h"
 #include "nadi/job_files/old_settings.h"
 #include "nadi/job_files/train_settings.h"
+#include "nadi/job_health/job_health.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Words of Megatron-LM's command line: "--micro-batch-size 4" is micro_batch_size. Values that a variable of
 // the job fills in are known to the job alone; flags with several values have no one form in Megatron's list.
@@ -66,4 +66,4 @@ std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settin
   return asked;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/job_health/health_rules.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::seconds;
@@ -233,4 +233,4 @@ void find_device_trouble(const JobObservation& seen, const HealthLimits& limits,
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class HealthRule : std::uint8_t {
   kNotRunning,    // by the scheduler's account, or nodes that wrote nothing
@@ -44,4 +44,4 @@ struct HealthFinding {
   std::vector<std::string> nodes = {};        // that it is about; empty: the job
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // The worst finding of a rule decides; notes do not.
@@ -146,4 +146,4 @@ std::vector<JobVerdict> four_rules(const JobObservation& seen, const std::vector
           setting_verdict(seen, findings)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

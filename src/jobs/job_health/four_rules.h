@@ -17,7 +17,7 @@
 
 #include "nadi/job_health/job_health.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class JobAnswer : std::uint8_t { kGood, kBad, kUnknown };
 std::string_view to_string(JobAnswer answer);  // "good", "bad", "unknown"
@@ -31,4 +31,4 @@ struct JobVerdict {
 };
 std::vector<JobVerdict> four_rules(const JobObservation& seen, const std::vector<HealthFinding>& findings);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

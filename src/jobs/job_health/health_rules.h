@@ -5,7 +5,7 @@
 
 #include "nadi/job_health/job_health.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 using HealthFindings = std::vector<HealthFinding>;
 
@@ -34,4 +34,4 @@ std::string place_of(const LogFile& file, std::int64_t line);
 // "n060", "n060 and n061", "n060, n061 and 6 others"
 std::string names_of(const std::vector<std::string>& nodes);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

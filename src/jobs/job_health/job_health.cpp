@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/job_health/health_rules.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::chrono::seconds start_patience(std::optional<Nanoseconds> predicted_step) {
   const std::chrono::seconds usual = HealthLimits{}.startup;
@@ -86,4 +86,4 @@ bool is_healthy(const std::vector<HealthFinding>& findings) {
       findings, [](const HealthFinding& finding) { return finding.severity == HealthSeverity::kProblem; });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

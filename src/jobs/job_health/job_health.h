@@ -19,7 +19,7 @@
 #include "nadi/job_log/setting_comparison.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct HealthLimits {
   double stall_factor = 10;  // no progress for so many times the usual time between two lines ...
@@ -86,4 +86,4 @@ std::vector<AskedSetting> asked_settings(const JobFile& job);
 // follows from NNODES and NPROC_PER_NODE. Errors as read_old_settings_file() has them.
 std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settings);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

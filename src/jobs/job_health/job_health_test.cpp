@@ -11,7 +11,7 @@
 #include "nadi/job_health/health_rules.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::seconds;
@@ -681,4 +681,4 @@ TEST(FourRules, AnswerWithEvidence) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

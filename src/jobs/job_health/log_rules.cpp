@@ -8,7 +8,7 @@
 #include "nadi/job_health/spoken_date.h"
 #include "nadi/job_health/spoken_duration.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::size_t kMostErrorFindings = 8;
@@ -189,4 +189,4 @@ void find_settings(const JobObservation& seen, const HealthLimits&, HealthFindin
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

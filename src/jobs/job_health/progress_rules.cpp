@@ -13,7 +13,7 @@
 #include "nadi/job_health/health_rules.h"
 #include "nadi/job_health/spoken_duration.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::seconds;
@@ -345,4 +345,4 @@ void find_requeue(const JobObservation& seen, const HealthLimits&, HealthFinding
   findings.push_back(std::move(finding));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

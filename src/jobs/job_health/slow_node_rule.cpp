@@ -13,7 +13,7 @@
 #include "nadi/job_health/health_rules.h"
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::optional<std::int64_t> printed_number(const JobLog& log, std::string_view variable,
@@ -129,4 +129,4 @@ void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Hea
   for (const auto& [kind, times] : kinds) judge(times, "median of an iteration", limits, findings);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline std::string spoken_date(std::chrono::sys_seconds moment) {
   const auto day = std::chrono::floor<std::chrono::days>(moment);
@@ -17,4 +17,4 @@ inline std::string spoken_date(std::chrono::sys_seconds moment) {
                 minutes % 60);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline std::string spoken_duration(std::chrono::seconds time) {
   constexpr long kMinute = 60, kHour = 3600, kDay = 86400;
@@ -18,4 +18,4 @@ inline std::string spoken_duration(std::chrono::seconds time) {
   return two(seconds / kDay, " d", seconds % kDay / kHour, " h");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -20,7 +20,7 @@
 #include "nadi/job_log/log_text.h"
 #include "nadi/job_log/stderr_pieces.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
@@ -279,4 +279,4 @@ StderrLine classify_stderr(std::string_view line) {
   return StderrLine::kOther;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

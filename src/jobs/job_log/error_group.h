@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class ErrorSort : std::uint8_t {
   kError,      // a line that says so
@@ -43,4 +43,4 @@ std::string error_key(std::string_view text);
 enum class StderrLine : std::uint8_t { kOther, kWarning, kTracebackStart, kError, kCrash, kMemory, kEnding };
 StderrLine classify_stderr(std::string_view line);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

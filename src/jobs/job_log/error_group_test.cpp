@@ -5,7 +5,7 @@
 
 #include "nadi/job_log/error_reader.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -276,4 +276,4 @@ TEST(ErrorReader, GroupsAreBounded) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

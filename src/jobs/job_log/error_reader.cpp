@@ -6,7 +6,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // "RuntimeError: CUDA error", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": a dotted name, then a
@@ -155,4 +155,4 @@ void ErrorReader::add(NodeLog& node, ErrorSort sort, std::string_view text) {
   group.start_known = restarts_ >= 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,7 +14,7 @@
 
 #include "nadi/job_log/node_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class ErrorReader {
  public:
@@ -36,4 +36,4 @@ class ErrorReader {
   std::int64_t restarts_ = -1;  // SLURM_RESTART_COUNT
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

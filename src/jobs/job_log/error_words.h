@@ -13,7 +13,7 @@
 
 #include "nadi/job_log/error_group.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct ErrorWords {
   std::string_view text;
@@ -101,4 +101,4 @@ constexpr const ErrorWords* find_error_words(std::string_view lower) {
   return nullptr;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

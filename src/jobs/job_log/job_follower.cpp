@@ -14,7 +14,7 @@
 #include "nadi/job_log/out_reader.h"
 #include "nadi/job_log/sample_reader.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // As large as a second-level cache: the lines are looked at right after they were read.
@@ -229,4 +229,4 @@ void JobFollower::gather_errors() {
                            [](const ErrorGroup& a, const ErrorGroup& b) { return a.count > b.count; });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -19,7 +19,7 @@
 #include "nadi/base/units.h"
 #include "nadi/job_log/job_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct RefreshOptions {
   int threads = 0;                            // 0: as many as there are processors
@@ -50,4 +50,4 @@ class JobFollower {
   std::vector<std::unique_ptr<Node>> nodes_;  // beside log_.nodes, in the same order
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

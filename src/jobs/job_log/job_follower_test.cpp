@@ -8,7 +8,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::IsEmpty;
@@ -81,4 +81,4 @@ TEST(JobFollower, WhatProgressThrowsComesThrough) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 #include "nadi/job_log/job_follower.h"
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 const PrintedSetting* NodeLog::find_setting(std::string_view setting) const {
   const auto found = std::ranges::find(settings, setting, &PrintedSetting::name);
@@ -139,4 +139,4 @@ LoggedIteration read_timers(const NodeLog& node, const IterationPoint& point, st
   return std::move(log.iterations.front());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

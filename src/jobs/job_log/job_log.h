@@ -21,7 +21,7 @@
 #include "nadi/job_log/node_log.h"
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobLog {
   std::vector<std::filesystem::path> folders = {};
@@ -60,4 +60,4 @@ bool is_of_newest_start(const JobLog& log, const NodeLog& node);
 LoggedIteration read_timers(const NodeLog& node, const IterationPoint& point,
                             std::int64_t* damaged_lines = nullptr);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

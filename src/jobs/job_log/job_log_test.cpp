@@ -9,7 +9,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -296,4 +296,4 @@ TEST(JobLog, FoldersThatAreNone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::size_t kBeginning = 256;
@@ -136,4 +136,4 @@ void LineFollower::append(LogFile& file, std::string_view part) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -19,7 +19,7 @@
 
 #include "nadi/job_log/node_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class LineFollower {
  public:
@@ -104,4 +104,4 @@ class LineFollower {
   std::int64_t pending_at_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

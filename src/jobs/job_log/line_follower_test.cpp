@@ -8,7 +8,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST_F(LineFollowerTest, AMissingFileSaysWhy) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -3,7 +3,7 @@
 #include <array>
 #include <chrono>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::optional<std::int64_t> seconds_of(int year, unsigned month, unsigned day, std::string_view clock) {
@@ -47,4 +47,4 @@ std::optional<std::int64_t> find_spoken_date(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,7 +8,7 @@
 
 #include "nadi/base/ascii.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline std::string_view trimmed_text(std::string_view text) {
   const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -60,4 +60,4 @@ std::optional<Number> number_in(std::string_view text) {
 std::optional<std::int64_t> parse_log_date(std::string_view text);
 std::optional<std::int64_t> find_spoken_date(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

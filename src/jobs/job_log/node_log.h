@@ -16,7 +16,7 @@
 #include "nadi/job_log/error_group.h"
 #include "nadi/megatron_log/log_line_reader.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // A setting in effect as the node printed it: "NODE_RANK: 1", or "  micro_batch_size ........ 4" of
 // Megatron's list of arguments. Printed again by a later start, the later value counts.
@@ -137,4 +137,4 @@ struct NodeLog {
   const PrintedSetting* find_setting(std::string_view setting) const;  // nullptr when it was not printed
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct OldModelName {
   std::string_view old, name;
@@ -18,4 +18,4 @@ constexpr std::string_view model_of_old_name(std::string_view text) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

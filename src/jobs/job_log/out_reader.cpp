@@ -6,7 +6,7 @@
 
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::size_t kLongestSetting = 4096;
@@ -367,4 +367,4 @@ bool OutReader::own_step(NodeLog& node, std::string_view text, std::int64_t offs
   return true;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

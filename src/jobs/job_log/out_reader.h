@@ -12,7 +12,7 @@
 #include "nadi/job_log/node_log.h"
 #include "nadi/job_log/series_limit.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class OutReader {
  public:
@@ -40,4 +40,4 @@ class OutReader {
   std::int64_t last_iteration_ = -1;  // of the start
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

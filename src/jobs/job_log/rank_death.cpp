@@ -14,7 +14,7 @@
 #include "nadi/base/natural_order.h"
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -284,4 +284,4 @@ std::optional<RankDeath> find_rank_death(const fs::path& folder) {
   return found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

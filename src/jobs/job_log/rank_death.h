@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct RankDeath {
   std::string who = {};   // "rank 3", "ranks 0-3"; "" where the line does not say
@@ -52,4 +52,4 @@ class DeathReader {
 // is looked at; `place` has no number of a line where the beginning was left out.
 std::optional<RankDeath> find_rank_death(const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::string text_of(std::string_view line) {
@@ -95,4 +95,4 @@ TEST(RankDeath, OfALongFileTheEndIsRead) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

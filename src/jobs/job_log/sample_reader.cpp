@@ -5,7 +5,7 @@
 
 #include "nadi/job_log/log_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
@@ -241,4 +241,4 @@ void SampleReader::add(NodeLog& node, const Parsed& parsed) {
   limits_[at].add(device.samples, device.last, merge_samples);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -15,7 +15,7 @@
 #include "nadi/job_log/node_log.h"
 #include "nadi/job_log/series_limit.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class SampleReader {
  public:
@@ -44,4 +44,4 @@ class SampleReader {
   std::vector<SeriesLimit> limits_;  // beside NodeLog::devices
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

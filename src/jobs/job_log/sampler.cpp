@@ -1,6 +1,6 @@
 #include "nadi/job_log/sampler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::string_view sampler_function() {
   // Older drivers call the reasons clocks_throttle_reasons, newer ones clocks_event_reasons and know both for
@@ -55,4 +55,4 @@ nadi_sample() {
 )sh";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

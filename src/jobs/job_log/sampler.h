@@ -17,8 +17,8 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::string_view sampler_function();
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -10,7 +10,7 @@
 #include "nadi/job_log/job_log.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Samples until the third sample has begun, with `tools` in front of PATH.
@@ -78,4 +78,4 @@ TEST(Sampler, GpusByNvidiaSmi) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

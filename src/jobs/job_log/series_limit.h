@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct SeriesLimit {
   std::size_t most = 0;   // even, above `alone`
@@ -42,4 +42,4 @@ struct SeriesLimit {
   }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

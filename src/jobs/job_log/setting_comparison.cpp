@@ -10,7 +10,7 @@
 #include "nadi/job_log/log_text.h"
 #include "nadi/job_log/old_model_names.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // What is one setting under two names.
@@ -173,4 +173,4 @@ std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<As
   return rows;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobLog;
 
@@ -46,4 +46,4 @@ std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<As
 // Whether two texts say the same value.
 bool same_setting(std::string_view a, std::string_view b);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

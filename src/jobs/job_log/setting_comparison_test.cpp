@@ -5,7 +5,7 @@
 
 #include "nadi/job_log/job_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(SettingComparison, ModelsAndPartitionsHaveSeveralForms) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -15,7 +15,7 @@
 
 #include "nadi/base/ascii.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class StderrTopic : std::uint8_t { kTraceback, kError, kWarning, kMemory, kCrash, kEnding, kPhrase };
 
@@ -153,4 +153,4 @@ constexpr StderrPieces find_pieces(std::string_view text) {
   return pieces;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

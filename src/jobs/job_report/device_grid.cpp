@@ -6,7 +6,7 @@
 
 #include "nadi/job_log/job_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr float kNoFigure = std::numeric_limits<float>::quiet_NaN();
@@ -135,4 +135,4 @@ DeviceGrid device_grid(const JobLog& log) {
   return grid;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

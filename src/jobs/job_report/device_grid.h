@@ -16,7 +16,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobLog;
 
@@ -54,4 +54,4 @@ inline constexpr std::int64_t kMostGridColumns = 512;
 
 DeviceGrid device_grid(const JobLog& log);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

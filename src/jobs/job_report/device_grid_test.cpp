@@ -6,7 +6,7 @@
 
 #include "nadi/job_log/job_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 DeviceSample sample_of(std::int64_t sequence, float use, float heat) {
@@ -83,4 +83,4 @@ TEST(DeviceGrid, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,12 +8,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/job_health/job_health.h"
 #include "nadi/job_log/job_log.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ JobReport report_of_folders(const std::vector<fs::path>& folders, const FolderRe
   return report;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

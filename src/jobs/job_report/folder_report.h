@@ -16,7 +16,7 @@
 #include "nadi/base/units.h"
 #include "nadi/job_report/job_report.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct FolderReportOptions {
   std::chrono::sys_seconds now = {};
@@ -32,4 +32,4 @@ struct FolderReportOptions {
 JobReport report_of_folders(const std::vector<std::filesystem::path>& folders,
                             const FolderReportOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

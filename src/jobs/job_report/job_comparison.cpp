@@ -6,7 +6,7 @@
 
 #include "nadi/job_report/job_report.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::optional<double> nanoseconds_of(bool known, Nanoseconds time) {
@@ -135,4 +135,4 @@ JobComparison compare_jobs(const JobReport& report, const JobReport& other) {
   return comparison;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobReport;
 
@@ -38,4 +38,4 @@ struct JobComparison {
 
 JobComparison compare_jobs(const JobReport& report, const JobReport& other);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

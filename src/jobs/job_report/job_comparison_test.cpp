@@ -4,7 +4,7 @@
 
 #include "nadi/job_report/job_report.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 SettingRow row_of(std::string name, std::string value) {
@@ -55,4 +55,4 @@ TEST(JobComparison, LossesOfDifferentIterationsAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

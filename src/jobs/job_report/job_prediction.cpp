@@ -10,7 +10,7 @@
 #include "nadi/plan/plan_file.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 void simulate(const PlanFile& file, const std::filesystem::path& path, JobPrediction& prediction) {
@@ -69,4 +69,4 @@ JobPrediction predict_job(const std::filesystem::path& plan) {
   return prediction;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

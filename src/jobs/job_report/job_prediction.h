@@ -16,7 +16,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct PredictedStage {
   std::int64_t stage = 0;
@@ -42,4 +42,4 @@ struct JobPrediction {
 // Error (input) for a file that is no plan.
 JobPrediction predict_job(const std::filesystem::path& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

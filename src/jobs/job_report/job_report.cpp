@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -387,4 +387,4 @@ std::vector<std::string> plan_differences(const JobReport& report) {
   return differences;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

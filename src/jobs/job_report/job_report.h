@@ -26,7 +26,7 @@
 #include "nadi/job_report/steady_time.h"
 #include "nadi/job_report/timer_table.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // How the job is split, by what the logs print: scripts' variables, Megatron's arguments, else what follows
 // from the others (data = world / (tensor * context * pipeline)).
@@ -132,4 +132,4 @@ std::vector<std::pair<std::string, std::string>> settings_in_effect(const JobRep
 // is no plan. A prediction for another batch says nothing about the job.
 std::vector<std::string> plan_differences(const JobReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include "nadi/job_report/job_comparison.h"
 #include "nadi/job_report/job_report.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 template <typename Value>
@@ -365,4 +365,4 @@ std::string job_report_json(const JobReport& report, const JobReportJsonOptions&
   return options.indent ? dump_json(root) : root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -6,7 +6,7 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JobReport;
 
@@ -19,4 +19,4 @@ struct JobReportJsonOptions {
 // NaN and infinite losses are texts, "nan" and "inf": JSON has no such numbers, and they matter.
 std::string job_report_json(const JobReport& report, const JobReportJsonOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

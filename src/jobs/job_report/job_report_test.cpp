@@ -19,7 +19,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -488,4 +488,4 @@ TEST(JobReport, JsonHasNoNumberAsText) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -6,7 +6,7 @@
 
 #include "nadi/job_log/node_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr double kWarmUpShare = 0.1;     // above the reference
@@ -123,4 +123,4 @@ SteadyTime steady_time(const std::vector<IterationPoint>& points) {
   return time;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

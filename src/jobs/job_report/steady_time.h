@@ -21,7 +21,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct IterationPoint;
 
@@ -43,4 +43,4 @@ struct SteadyTime {
 
 SteadyTime steady_time(const std::vector<IterationPoint>& points);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 
 #include "nadi/job_log/node_log.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // A line of an iteration that took so many milliseconds.
@@ -100,4 +100,4 @@ TEST(SteadyTime, MergedPointsKeepExactSumsAndExtremes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

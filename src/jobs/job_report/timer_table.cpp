@@ -5,7 +5,7 @@
 
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Sum and number of ranks, by stage.
@@ -76,4 +76,4 @@ TimerTable timer_table(const LoggedIteration& iteration,
   return table;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -13,9 +13,11 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 struct LoggedIteration;
+}  // namespace nadi::inline files
+
+namespace nadi::inline jobs {
 
 struct TimerRow {
   std::string name = {};
@@ -44,4 +46,4 @@ struct TimerTable {
 TimerTable timer_table(const LoggedIteration& iteration,
                        const std::function<std::optional<std::int64_t>(std::int64_t rank)>& stage_of);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

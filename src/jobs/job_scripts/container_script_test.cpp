@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
-#include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/job_scripts/run_script_for_tests.h"
+#include "nadi/shell/hostile_texts_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::AllOf;
@@ -245,4 +245,4 @@ TEST(Containers, WhatTheyCannotDoIsSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

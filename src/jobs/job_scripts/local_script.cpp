@@ -6,7 +6,7 @@
 #include "nadi/job_scripts/script_text.h"
 #include "nadi/shell/shell_quote.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr int kKillAfterSeconds = 30;  // Slurm's KillWait: ranks that were told to end have so long
@@ -195,4 +195,4 @@ std::string local_script(const JobFile& job) {
   return script.take();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -18,9 +18,9 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The job has been checked (check_job()).
 std::string local_script(const JobFile& job);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

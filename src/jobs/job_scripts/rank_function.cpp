@@ -6,10 +6,10 @@
 #include "nadi/base/error.h"
 #include "nadi/job_files/job_variables.h"
 #include "nadi/job_files/resumed_words.h"
-#include "nadi/shell/shell_quote.h"
 #include "nadi/job_files/train_settings.h"
+#include "nadi/shell/shell_quote.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // A word with the job's variables in it: 'a b='"${RANK}".
@@ -329,4 +329,4 @@ void add_rank_function(ScriptText& script, const JobFile& job, const RankSource&
   script.line("}}");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -18,7 +18,7 @@
 #include "nadi/job_files/job_file.h"
 #include "nadi/job_scripts/script_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // What differs between those who start processes.
 struct RankSource {
@@ -40,4 +40,4 @@ std::string_view save_signal(const JobFile& job);
 // Lines that export the values of a run of the sweep, chosen by the bash expression; nothing without a sweep.
 void add_sweep_values(ScriptText& script, const JobFile& job, std::string_view run);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "nadi/process/find_program.h"
 #include "nadi/job_scripts/local_script.h"
 #include "nadi/job_scripts/slurm_script.h"
+#include "nadi/process/find_program.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline JobFile command_job(std::vector<std::string> words) {
   JobFile job;
@@ -68,4 +68,4 @@ class RunScript : public testing::Test {
   WorkingFolder folder_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

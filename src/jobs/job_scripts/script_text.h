@@ -13,7 +13,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class ScriptText {
  public:
@@ -47,4 +47,4 @@ inline constexpr std::string_view kWaitFunction = R"sh(wait_for() {
 }
 )sh";
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,13 +4,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/version.h"
-#include "nadi/job_log/sampler.h"
 #include "nadi/job_files/job_time.h"
+#include "nadi/job_log/sampler.h"
 #include "nadi/job_scripts/rank_function.h"
 #include "nadi/job_scripts/script_text.h"
 #include "nadi/shell/shell_quote.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -519,4 +519,4 @@ std::string with_master_job(std::string text, std::string_view id) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

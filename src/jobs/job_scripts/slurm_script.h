@@ -18,7 +18,7 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct SlurmScript {
   std::string text;
@@ -33,4 +33,4 @@ inline constexpr std::string_view kMasterJobMark = "@MASTER_JOB@";
 // The script with the id, which has nothing but digits, in place of the mark.
 std::string with_master_job(std::string text, std::string_view id);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

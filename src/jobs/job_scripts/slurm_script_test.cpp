@@ -10,15 +10,15 @@
 #include <regex>
 
 #include "nadi/base/error.h"
-#include "nadi/process/find_program.h"
-#include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/job_scripts/local_script.h"
 #include "nadi/job_scripts/run_script_for_tests.h"
+#include "nadi/process/find_program.h"
+#include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::AllOf;
@@ -315,4 +315,4 @@ TEST_F(RunScript, ARunOfASweepHasItsValues) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::string_view kFile = "rank-";
@@ -86,4 +86,4 @@ bool BeatFolder::claimed() const {
   return usable_ && access((folder_ / kClaim).c_str(), F_OK) == 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

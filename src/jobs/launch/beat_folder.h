@@ -15,7 +15,7 @@
 
 #include "nadi/launch/rank_beat.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class BeatFolder {
  public:
@@ -40,4 +40,4 @@ class BeatFolder {
   bool usable_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

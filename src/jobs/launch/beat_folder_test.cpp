@@ -6,7 +6,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -45,4 +45,4 @@ TEST(BeatFolder, ALinkIsNoFolderOfOurs) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

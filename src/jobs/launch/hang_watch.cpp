@@ -9,7 +9,7 @@
 #include "nadi/base/json.h"
 #include "nadi/parallel/rank_list.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -214,4 +214,4 @@ void write_collectives(HangReport& report, const std::filesystem::path& folder) 
   report.file_problem = format("{} has {} of such files already", folder.string(), kMostFiles);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

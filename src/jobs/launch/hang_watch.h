@@ -19,7 +19,7 @@
 
 #include "nadi/launch/rank_beat.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // What was known when the ranks had not got on for too long.
 struct HangReport {
@@ -80,4 +80,4 @@ class HangWatch {
 // exists, and notes in the report where, or why not.
 void write_collectives(HangReport& report, const std::filesystem::path& folder);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

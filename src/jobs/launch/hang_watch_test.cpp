@@ -8,7 +8,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -115,4 +115,4 @@ TEST_F(HangWatchTest, WritesTheRequestsOfAllRanksAndOverwritesNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

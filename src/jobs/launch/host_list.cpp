@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::int64_t ranks_on(std::string_view hosts) {
   std::int64_t ranks = 0;
@@ -29,4 +29,4 @@ std::int64_t ranks_on(std::string_view hosts) {
   return ranks;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The largest job.
 inline constexpr std::int64_t kMostRanksOfJob = 1 << 20;
@@ -13,4 +13,4 @@ inline constexpr std::int64_t kMostRanksOfJob = 1 << 20;
 // from 1 to kMostRanksOfJob.
 std::int64_t ranks_on(std::string_view hosts);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 TEST(HostList, AddsUpRanks) {
@@ -19,4 +19,4 @@ TEST(HostList, RefusesWhatIsNoHost) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -13,12 +13,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/temporary_folder.h"
+#include "nadi/launch/meeting_address.h"
 #include "nadi/process/child_process.h"
 #include "nadi/process/find_program.h"
-#include "nadi/launch/meeting_address.h"
 #include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using Time = std::chrono::steady_clock;
@@ -230,4 +230,4 @@ JoinedEnd join_meeting(const JoinRequest& request, JoinListener& listener,
   return Guest(request, listener, stop_asked).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -13,7 +13,7 @@
 
 #include "nadi/launch/launch_meeting.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct JoinRequest {
   MeetingPlace place;
@@ -42,4 +42,4 @@ class JoinListener {
 JoinedEnd join_meeting(const JoinRequest& request, JoinListener& listener,
                        const std::function<bool()>& stop_asked);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,17 +14,17 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/process/find_program.h"
 #include "nadi/launch/launch_meeting.h"
 #include "nadi/launch/launch_socket.h"
 #include "nadi/launch/mpirun_command.h"
 #include "nadi/launch/node_agent.h"
-#include "nadi/process/process_tree.h"
 #include "nadi/launch/rank_board.h"
 #include "nadi/launch/rank_supervisor.h"
 #include "nadi/launch/rank_watch.h"
+#include "nadi/process/find_program.h"
+#include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
@@ -415,4 +415,4 @@ LaunchResult launch(const LaunchRequest& request, LaunchListener& listener,
   return job.run(stop_asked);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -24,10 +24,10 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/process/child_process.h"
 #include "nadi/launch/hang_watch.h"
+#include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class LaunchMeeting;
 
@@ -110,4 +110,4 @@ struct LaunchResult {
 LaunchResult launch(const LaunchRequest& request, LaunchListener& listener,
                     const std::function<bool()>& stop_asked);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/launch/meeting_address.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using Time = std::chrono::steady_clock;
@@ -255,4 +255,4 @@ void LaunchMeeting::finish(int exit_code, const std::string& text) {
     if (guest.socket) guest.socket->send(format("end {} {}", exit_code, text));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

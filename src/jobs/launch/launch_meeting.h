@@ -31,7 +31,7 @@
 #include "nadi/launch/launch_token.h"
 #include "nadi/launch/node_introduction.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct MeetingPlace {
   std::string address = "127.0.0.1";  // a name or a number
@@ -97,4 +97,4 @@ class LaunchMeeting {
   std::string lost_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -22,7 +22,7 @@
 #include "nadi/base/format.h"
 #include "nadi/launch/launch_token.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::string_view kHello = "hello ";
@@ -190,4 +190,4 @@ LaunchSocket connect_to_launcher(const std::string& contact, std::string_view gr
                           "hosts of one job must reach each other over TCP, on any port");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

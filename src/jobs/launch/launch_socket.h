@@ -22,7 +22,7 @@
 
 #include "nadi/process/line_stream.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class LaunchSocket {
  public:
@@ -83,4 +83,4 @@ class LaunchSocketListener {
 // Tries the addresses in turn. Error (environment) when none of them answers as the launcher.
 LaunchSocket connect_to_launcher(const std::string& contact, std::string_view greeting);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

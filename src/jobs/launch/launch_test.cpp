@@ -14,12 +14,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
-#include "nadi/process/find_program.h"
 #include "nadi/launch/node_agent.h"
-#include "nadi/process/process_tree.h"
 #include "nadi/launch/rank_supervisor.h"
+#include "nadi/process/find_program.h"
+#include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -287,7 +287,7 @@ TEST(Supervisor, IsNotForUsers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});

@@ -15,7 +15,7 @@
 #include "nadi/base/sha256.h"
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ bool same_proof(std::string_view one, std::string_view other) {
   return difference == 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

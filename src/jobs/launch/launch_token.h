@@ -14,7 +14,7 @@
 
 #include "nadi/comm/launcher_environment.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr const char* kTokenVariable = "NADI_LAUNCH_TOKEN";
 
@@ -41,4 +41,4 @@ std::string proof_of(const LaunchToken& token, MeetingSide side, std::string_vie
 // Takes as long for all texts of one length, so that its time tells nothing about a proof.
 bool same_proof(std::string_view one, std::string_view other);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ TEST(LaunchToken, ProvesItselfToTheOtherSideAnewEachTime) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/launch/launch_meeting.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::string why(int code) {
@@ -87,4 +87,4 @@ Descriptor connect_to(const MeetingPlace& place, int milliseconds) {
   return {};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,7 +8,7 @@
 
 #include "nadi/process/descriptor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct MeetingPlace;
 
@@ -27,4 +27,4 @@ Descriptor listen_at(const MeetingPlace& place);
 // A connection to whoever listens there; closed when nobody does.
 Descriptor connect_to(const MeetingPlace& place, int milliseconds);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

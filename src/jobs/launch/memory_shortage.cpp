@@ -13,7 +13,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/process/free_memory.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // The name alone may be the same on several machines: "localhost".
@@ -127,4 +127,4 @@ std::optional<MemoryShortage> find_gpu_memory_shortage(Communicator& world, cons
                                 .on_gpu = true});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

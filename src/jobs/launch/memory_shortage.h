@@ -18,9 +18,11 @@
 #include "nadi/engine/engine_memory.h"
 #include "nadi/parallel/program_summary.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline jobs {
 
 // A rank, as it describes itself to the others. Sizes in bytes.
 struct RankMemory {
@@ -51,4 +53,4 @@ std::optional<MemoryShortage> find_memory_shortage(Communicator& world, const Me
 std::optional<MemoryShortage> find_gpu_memory_shortage(Communicator& world, const EngineMemory& needed,
                                                        const cuda::GpuDescription& gpu);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

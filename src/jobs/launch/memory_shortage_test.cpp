@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(MemoryShortage, DoesNotGuessWhereTheSystemIsSilent) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,7 +14,7 @@
 #include "nadi/launch/node_agent.h"
 #include "nadi/launch/rank_supervisor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Variables of the user that ranks on other hosts should see as well; mpirun does not carry them by itself.
@@ -150,4 +150,4 @@ ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem:
   return options;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

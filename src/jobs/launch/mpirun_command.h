@@ -6,7 +6,7 @@
 
 #include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct LaunchRequest;
 
@@ -17,4 +17,4 @@ bool spans_hosts(const LaunchRequest& request);
 ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem::path& mpirun,
                             const std::string& contact);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

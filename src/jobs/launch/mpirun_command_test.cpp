@@ -12,7 +12,7 @@
 #include "nadi/launch/rank_supervisor.h"
 #include "nadi/testing/temporary_variable.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::Contains;
@@ -115,4 +115,4 @@ TEST(RankEnvironment, SharesOutTheCores) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,7 +14,7 @@
 #include "nadi/launch/node_introduction.h"
 #include "nadi/launch/rank_supervisor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr int kAgentFailed = 1;
@@ -55,4 +55,4 @@ int reach_node(const std::vector<std::string>& arguments) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The first argument that makes a program of ours an agent.
 inline constexpr std::string_view kAgentWord = "launch-node";
@@ -21,4 +21,4 @@ inline constexpr std::string_view kAgentGreeting = "node ";
 // Returns the exit code for main(). Errors are printed.
 int reach_node(const std::vector<std::string>& arguments);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

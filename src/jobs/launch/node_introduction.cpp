@@ -8,7 +8,7 @@
 #include "nadi/base/sha256.h"
 #include "nadi/launch/host_list.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::size_t kLongestCommand = 16'384;  // bytes: a line of a LineStream has four times as many
@@ -141,4 +141,4 @@ std::optional<std::vector<std::string>> daemon_arguments(const std::vector<std::
   return arguments;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr std::string_view kMeetingGreeting = "nadi-launch 1 ";
 
@@ -50,4 +50,4 @@ std::optional<std::vector<std::string>> daemon_arguments(const std::vector<std::
 std::string words_to_line(const std::vector<std::string>& words);
 std::optional<std::vector<std::string>> parse_words(std::string_view line);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 
 #include "nadi/process/line_stream.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST(WordsOnALine, ComeBack) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

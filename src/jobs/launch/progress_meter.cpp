@@ -13,7 +13,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -147,4 +147,4 @@ char process_state(int pid) {
   return state_in(first_line(format("/proc/{}/stat", pid)));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Names of threads, at most 15 letters as the kernel keeps them.
 inline constexpr const char* kWatchThread = "nadi-watch";
@@ -51,4 +51,4 @@ std::chrono::nanoseconds computed_by(int pid);
 // 0 when there is no such process.
 char process_state(int pid);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -13,7 +13,7 @@
 
 #include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -90,4 +90,4 @@ TEST(ProgressMeter, KnowsTheStateOfAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

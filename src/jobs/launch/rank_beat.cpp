@@ -7,7 +7,7 @@
 #include "nadi/comm/steady_time.h"
 #include "nadi/parallel/rank_list.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Groups may have many members: requests name them by their number in the list of groups.
@@ -112,4 +112,4 @@ void add_record(RankBeat& beat, const CommRecord& record) {
   beat.waits_s = seconds_of(now - seen.waits->since);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

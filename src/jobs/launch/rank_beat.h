@@ -16,9 +16,11 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class CommRecord;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline jobs {
 
 struct BeatRequest {
   std::string op = {};
@@ -60,4 +62,4 @@ std::optional<RankBeat> parse_beat(std::string_view line);
 // Fills in what the record of the communicator knows: waits, groups, last.
 void add_record(RankBeat& beat, const CommRecord& record);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

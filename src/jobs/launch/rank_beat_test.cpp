@@ -5,7 +5,7 @@
 
 #include "nadi/comm/comm_record.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 TEST(RankBeat, IsReadBackAsItWasWritten) {
@@ -55,4 +55,4 @@ TEST(RankBeat, TakesWaitsAndGroupsFromTheRecord) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::string_view kExit = "end exit ";
@@ -108,4 +108,4 @@ std::vector<std::string> RankBoard::last_lines(int rank) const {
   return {lines.begin(), lines.end()};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

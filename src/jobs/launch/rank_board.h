@@ -20,7 +20,7 @@
 
 #include "nadi/process/end_status.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct RankEnd {
   std::optional<EndStatus> status = {};  // nothing: its supervisor is gone, and nobody knows
@@ -73,4 +73,4 @@ class RankBoard {
   std::size_t ends_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

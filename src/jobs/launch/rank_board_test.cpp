@@ -5,7 +5,7 @@
 
 #include "nadi/launch/launch.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr RankEnd exited(int code, bool asked = false) {
@@ -110,4 +110,4 @@ TEST(EndStatus, NamesSignals) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -5,7 +5,7 @@
 
 #include "nadi/comm/launcher_environment.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -25,4 +25,4 @@ bool another_rank_prints_error(const std::function<bool()>& end_asked) {
   return false;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

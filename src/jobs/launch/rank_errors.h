@@ -7,10 +7,10 @@
 
 #include <functional>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // True when another rank has printed the error in place of this one: `end_asked` became true while this rank
 // waited. Returns at once on rank 0 and where there are no other ranks.
 bool another_rank_prints_error(const std::function<bool()>& end_asked);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -16,15 +16,15 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/process/free_memory.h"
 #include "nadi/launch/launch_socket.h"
-#include "nadi/process/process_tree.h"
 #include "nadi/launch/progress_meter.h"
 #include "nadi/launch/rank_board.h"
 #include "nadi/launch/rank_watch.h"
+#include "nadi/process/free_memory.h"
+#include "nadi/process/process_tree.h"
 #include "nadi/process/usable_cores.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -173,4 +173,4 @@ int supervise_rank(const std::vector<std::string>& command) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

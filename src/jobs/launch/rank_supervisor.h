@@ -23,7 +23,7 @@
 
 #include "nadi/process/child_process.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The first argument that makes a program of ours a supervisor; those after it are the rank's command.
 inline constexpr std::string_view kSupervisorWord = "launch-rank";
@@ -41,4 +41,4 @@ Environment rank_environment(int cores, int ranks_on_host);
 // Returns the exit code for main(). Errors are printed.
 int supervise_rank(const std::vector<std::string>& command);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/launch/rank_supervisor.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 int threads_of_rank(const EnvironmentLookup& environment) {
   if (const auto share = environment(std::string(kThreadsVariable).c_str())) {
@@ -26,4 +26,4 @@ int threads_of_rank(const EnvironmentLookup& environment) {
   return static_cast<int>(std::clamp<std::int64_t>(cores / ranks, 1, kMostThreads));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

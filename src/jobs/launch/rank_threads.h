@@ -3,7 +3,7 @@
 
 #include "nadi/comm/launcher_environment.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr int kMostThreads = 4096;
 
@@ -13,4 +13,4 @@ inline constexpr int kMostThreads = 4096;
 // (usage) for a variable that is not a number.
 int threads_of_rank(const EnvironmentLookup& environment);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

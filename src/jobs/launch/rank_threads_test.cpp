@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 int threads_with(std::map<std::string, std::string> variables) {
@@ -25,4 +25,4 @@ TEST(RankThreads, AreAShareOfTheCoresUnlessEachRankHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

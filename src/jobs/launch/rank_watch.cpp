@@ -19,7 +19,7 @@
 #include "nadi/launch/beat_folder.h"
 #include "nadi/launch/progress_meter.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -293,4 +293,4 @@ void RankWatch::run() {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

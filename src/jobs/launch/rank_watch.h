@@ -35,9 +35,11 @@
 
 #include "nadi/launch/hang_watch.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class CommRecord;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline jobs {
 
 inline constexpr std::chrono::milliseconds kDefaultCommTimeout{600'000};
 // Ranks that do not get on after they were asked to end.
@@ -93,4 +95,4 @@ class RankWatch {
   std::thread thread_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -10,7 +10,7 @@
 #include "nadi/comm/single_process.h"
 #include "nadi/launch/rank_watch.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct RankWorld::Parts {
   CommRecord record;
@@ -52,4 +52,4 @@ RankWatch& RankWorld::watch() {
   return *parts_->watch;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -9,9 +9,12 @@
 
 #include <memory>
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline jobs {
+
 class RankWatch;
 struct RankWatchOptions;
 
@@ -28,4 +31,4 @@ class RankWorld {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 template <typename Number>
@@ -49,4 +49,4 @@ std::string slow_variable_value(const std::map<int, double>& factors) {
   return value;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

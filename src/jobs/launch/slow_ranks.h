@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // "rank=" and "x" may be left out. Error (usage) for any other text, a rank that the job does not have, a
 // rank that is named twice, and a factor below 1.
@@ -16,4 +16,4 @@ std::map<int, double> parse_slow_ranks(std::string_view list, int ranks);
 inline constexpr std::string_view kSlowVariable = "NADI_SLOW";
 std::string slow_variable_value(const std::map<int, double>& factors);  // "1:2,3:1.5"
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 TEST(SlowRanks, AreReadInEverySpelling) {
@@ -36,4 +36,4 @@ TEST(SlowRanks, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/shell/shell_quote.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Nodes of a partition that are alike.
@@ -163,4 +163,4 @@ std::string job_start_text(SchedulerKind scheduler, std::span<const SchedulerNod
   return start.take();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

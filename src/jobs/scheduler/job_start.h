@@ -7,10 +7,10 @@
 #include "nadi/job_files/job_file.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // `nodes` are those of the scheduler; none: it could not be asked. The text is a job file with comments,
 // which parse_job_file() takes as it is.
 std::string job_start_text(SchedulerKind scheduler, std::span<const SchedulerNode> nodes);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -18,16 +18,16 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
-#include "nadi/process/descriptor.h"
-#include "nadi/process/find_program.h"
-#include "nadi/process/process_tree.h"
-#include "nadi/process/detached_process.h"
 #include "nadi/job_files/job_folder.h"
 #include "nadi/job_files/job_registry.h"
-#include "nadi/job_scripts/local_script.h"
 #include "nadi/job_files/resumed_words.h"
+#include "nadi/job_scripts/local_script.h"
+#include "nadi/process/descriptor.h"
+#include "nadi/process/detached_process.h"
+#include "nadi/process/find_program.h"
+#include "nadi/process/process_tree.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -316,4 +316,4 @@ std::vector<SchedulerNode> LocalScheduler::nodes() {
   return {node};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -4,7 +4,7 @@
 
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class LocalScheduler : public Scheduler {
  public:
@@ -23,4 +23,4 @@ class LocalScheduler : public Scheduler {
   SchedulerOptions options_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -8,14 +8,14 @@
 #include <thread>
 
 #include "nadi/base/error.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/process/find_program.h"
 #include "nadi/shell/hostile_texts_for_tests.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -172,4 +172,4 @@ TEST_F(LocalJobs, AnotherSubmissionContinues) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

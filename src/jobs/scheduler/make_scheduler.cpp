@@ -3,7 +3,7 @@
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, const SchedulerOptions& options) {
   switch (kind) {
@@ -15,4 +15,4 @@ std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, const SchedulerOpt
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

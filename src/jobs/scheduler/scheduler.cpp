@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 std::string_view to_string(JobState state) {
   switch (state) {
@@ -54,4 +54,4 @@ bool has_ended(JobState state) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "nadi/base/units.h"
-#include "nadi/job_log/rank_death.h"
 #include "nadi/job_files/job_file.h"
+#include "nadi/job_log/rank_death.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 enum class JobState : std::uint8_t {
   kPending,
@@ -131,4 +131,4 @@ struct SchedulerOptions {
 };
 std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, const SchedulerOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -10,7 +10,7 @@
 #include "nadi/process/find_program.h"
 #include "nadi/scheduler/slurm_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 std::string joined_with(std::span<const std::string> texts, char between) {
@@ -199,4 +199,4 @@ void SlurmClient::cancel(const std::string& id) {
   good_answer({"scancel", id});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

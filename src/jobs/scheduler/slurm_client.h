@@ -18,7 +18,7 @@
 #include "nadi/process/program_run.h"
 #include "nadi/scheduler/slurm_rows.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Runs "squeue" and its arguments; nothing when there is no such program. For tests: another answers.
 using SlurmRunner = std::function<std::optional<ProgramRun>(const std::vector<std::string>& words,
@@ -77,4 +77,4 @@ class SlurmClient {
   std::function<std::string()> draw_separator_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using ::testing::Contains;
@@ -146,4 +146,4 @@ TEST(SlurmClient, NoAnswerIsOneSentenceWithAHint) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/scheduler/slurm_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // Both programs are asked for the same things in the same order; kOwn is what only one of them says.
@@ -351,4 +351,4 @@ std::vector<std::string> failed_nodes_said(std::string_view output) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

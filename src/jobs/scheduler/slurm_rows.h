@@ -17,7 +17,7 @@
 
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct SlurmRows {
   std::vector<JobStatus> jobs = {};
@@ -66,4 +66,4 @@ bool is_bad_node_state(std::string_view state);
 // the text, each once.
 std::vector<std::string> failed_nodes_said(std::string_view output);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -7,7 +7,7 @@
 
 #include "nadi/scheduler/slurm_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -215,4 +215,4 @@ TEST(SlurmRows, FailedNodesThatSrunNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

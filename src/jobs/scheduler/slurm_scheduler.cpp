@@ -22,7 +22,7 @@
 #include "nadi/job_scripts/slurm_script.h"
 #include "nadi/scheduler/slurm_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -340,4 +340,4 @@ SubmittedJob SlurmScheduler::resume(const std::filesystem::path& folder, const R
   return submit(job_to_resume(*job), {.written = options.written});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -9,7 +9,7 @@
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_client.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 class SlurmScheduler : public Scheduler {
  public:
@@ -43,4 +43,4 @@ class SlurmScheduler : public Scheduler {
   std::filesystem::path outputs_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

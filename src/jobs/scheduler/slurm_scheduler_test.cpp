@@ -13,7 +13,7 @@
 #include "nadi/job_files/job_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -305,4 +305,4 @@ TEST(SlurmScheduler, AnIdMayComeASecondTime) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

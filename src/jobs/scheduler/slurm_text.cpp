@@ -7,7 +7,7 @@
 
 #include "nadi/base/ascii.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 // squeue(1) and sacct(1), JOB STATE CODES. A requeued job waits; one that is being set up does, too.
@@ -200,4 +200,4 @@ std::optional<SlurmId> parse_slurm_id(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -15,7 +15,7 @@
 
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // The state by its first word, which may end in "+" where Slurm has cut it. kUnknown for what no version from
 // 20.11 to 24.05 is known to say.
@@ -50,4 +50,4 @@ struct SlurmId {
 };
 std::optional<SlurmId> parse_slurm_id(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(SlurmText, Ids) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

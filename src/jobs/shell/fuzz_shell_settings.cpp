@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/shell/shell_settings.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 void read_any(std::string bytes) {
@@ -28,7 +28,7 @@ void read_any(std::string bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_any({reinterpret_cast<const char*>(data), size});

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 inline constexpr const char* kHostileMark = "hostile_was_here";
 
@@ -60,4 +60,4 @@ inline std::vector<std::string> hostile_texts() {
           std::string(5000, '\'')};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

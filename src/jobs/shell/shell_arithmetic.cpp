@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using Unsigned = std::uint64_t;
@@ -308,4 +308,4 @@ std::int64_t shell_arithmetic(std::string_view expression, const ShellVariables&
   return Expression(expression, variables, place, 0).evaluate();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -19,7 +19,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Where names have their values.
 struct ShellVariables {
@@ -30,4 +30,4 @@ struct ShellVariables {
 std::int64_t shell_arithmetic(std::string_view expression, const ShellVariables& variables,
                               const Place& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

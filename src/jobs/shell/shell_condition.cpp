@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 class Condition {
@@ -151,4 +151,4 @@ bool shell_condition(std::span<const ShellConditionWord> words, bool patterns, c
   return Condition(words, patterns, place).evaluate();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -11,7 +11,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct ShellConditionWord {
   std::string text = {};  // expanded
@@ -20,4 +20,4 @@ struct ShellConditionWord {
 // `patterns`: the right side of == and != is one, as in [[ ... ]].
 bool shell_condition(std::span<const ShellConditionWord> words, bool patterns, const Place& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

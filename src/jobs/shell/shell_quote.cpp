@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 bool is_letter_or_digit(char c) {
@@ -68,4 +68,4 @@ std::string comment_text(std::string_view text) {
   return comment;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

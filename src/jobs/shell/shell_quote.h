@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 // Words of harmless characters stay as they are, for readability. Error (usage) for a NUL, which no argument
 // of a program can hold.
@@ -24,4 +24,4 @@ std::string sbatch_quote(std::string_view text, std::string_view what);
 // A comment of one line: control characters become spaces.
 std::string comment_text(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -12,7 +12,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(ShellQuote, LinesForSbatchHoldNoControlCharacters) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -15,11 +15,11 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/read_error.h"
-#include "nadi/shell/variable_name.h"
 #include "nadi/shell/shell_condition.h"
 #include "nadi/shell/shell_word.h"
+#include "nadi/shell/variable_name.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -500,4 +500,4 @@ ShellSettings read_shell_settings(const fs::path& path, const ShellEnvironment& 
   return parse_shell_settings(text, path, environment);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct ShellSetting {
   std::string name;
@@ -55,4 +55,4 @@ ShellSettings parse_shell_settings(std::string_view text, const std::filesystem:
 // no text or is far too long for a script; `wanted` says what it should be.
 std::vector<std::string> read_script_lines(const std::filesystem::path& path, std::string_view wanted);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

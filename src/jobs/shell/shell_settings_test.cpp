@@ -14,7 +14,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 using testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST(ShellSettings, ValuesDoNotGrowWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline jobs

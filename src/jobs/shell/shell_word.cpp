@@ -10,7 +10,7 @@
 #include "nadi/base/units.h"
 #include "nadi/shell/variable_name.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 namespace {
 
 constexpr std::string_view kWordEnds = " \t\n;&|()<>";
@@ -279,4 +279,4 @@ std::size_t shell_word_end(std::string_view text, std::size_t begin, const Place
   return at;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -17,7 +17,7 @@
 #include "nadi/base/error.h"
 #include "nadi/shell/shell_arithmetic.h"
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 struct ShellExpansion {
   const ShellVariables& variables;
@@ -34,4 +34,4 @@ std::string expand_shell_word(std::string_view word, const ShellExpansion& expan
 // brace or a parenthesis without an end.
 std::size_t shell_word_end(std::string_view text, std::size_t begin, const Place& place);
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

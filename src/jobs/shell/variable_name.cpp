@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 bool is_variable_name(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -10,4 +10,4 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && letter(text[0]) && std::ranges::all_of(text, follows);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

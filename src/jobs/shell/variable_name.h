@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline jobs {
 
 bool is_variable_name(std::string_view text);  // letters, digits and '_', no digit in front
 
-}  // namespace nadi
+}  // namespace nadi::inline jobs

@@ -6,7 +6,7 @@
 #include "nadi/plan/plan_space.h"
 #include "nadi/plan/setting_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Orders in which runs of equal nodes stand, of one setting: those of two kinds of eight nodes each are 16.
@@ -109,4 +109,4 @@ BalancedPlans::Found BalancedPlans::run(
   return found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -18,7 +18,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class BalancedPlans {
  public:
@@ -43,4 +43,4 @@ class BalancedPlans {
 // one takes, the later ones last.
 std::vector<std::int64_t> balanced_partition(const PlanTables& tables);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

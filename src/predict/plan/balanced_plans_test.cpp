@@ -9,7 +9,7 @@
 
 #include "nadi/plan/plan_brute_force_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::int64_t slowest_stage(const PlanTables& tables, const std::vector<std::int64_t>& partition) {
@@ -129,4 +129,4 @@ TEST(BalancedPlans, AreNoneWhereNothingFitsAndEndWhenTheyAreStopped) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -13,7 +13,7 @@
 #include "nadi/plan/chunk_pieces.h"
 #include "nadi/sim/op_work.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // What follows the backward passes costs per element: the optimizer of this graph's parameters, built.
@@ -379,4 +379,4 @@ const ElementRates& BlockTable::rates_of(std::int32_t device) {
   return *known;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

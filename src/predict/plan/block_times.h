@@ -29,7 +29,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/sim/device_model.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Layers that were measured one by one and differ: how much longer than those of the tables the first n of
 // them take together, for n from 0 to all.
@@ -125,4 +125,4 @@ class BlockTable {
 // The key of the blocks of a plan: of the whole model where it is not cut, else of its first chunk.
 ChunkKey block_key(const StepRequest& request, const Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 PlayedPiece followed_by(const PlayedPiece& first, const PlayedPiece& second) {
   return {.run = first.run + second.run,
@@ -204,4 +204,4 @@ std::int64_t ChunkPlayer::end_of(const FlatChunk::Span& span, std::int64_t free,
   return last;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -18,7 +18,7 @@
 #include "nadi/sim/device_model.h"
 #include "nadi/sim/replay_program.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Before everything: what does not hold a path back.
 inline constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 4;
@@ -92,4 +92,4 @@ class ChunkPlayer {
   std::int64_t end_ = 0;  // of the piece that was played last
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -6,7 +6,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // The number at the start of the text, which it is taken from.
@@ -110,4 +110,4 @@ std::vector<std::string> placement_lines(const Cluster& cluster, std::span<const
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 std::string device_runs_text(std::span<const DeviceId> devices);
 
@@ -33,4 +33,4 @@ std::vector<NodeRanks> nodes_in_order_of_ranks(const Cluster& cluster, std::span
 // "ranks 0-3 on node 0 (g5.12xlarge, 4 x a10)".
 std::vector<std::string> placement_lines(const Cluster& cluster, std::span<const DeviceId> devices);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -22,7 +22,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct FleetChoice {
   std::int32_t kind = 0;  // index into Cluster::kinds
@@ -61,4 +61,4 @@ Fleet read_fleet(const std::filesystem::path& path);
 // question.cluster is of no account. question.limits hold for every point.
 FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

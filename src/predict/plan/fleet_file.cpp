@@ -7,7 +7,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/plan/fleet.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFleetKeys{"cluster", "nodes"};
@@ -123,4 +123,4 @@ Fleet read_fleet(const std::filesystem::path& path) {
   return fleet;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -15,7 +15,7 @@
 #include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Of so many mixes all plans are evaluated where the caller wants to see them: a fleet of two kinds of up to
@@ -213,4 +213,4 @@ FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const
   return FleetSearch(question, fleet, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(FleetFile, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 void read_any_plan(std::string bytes) {
@@ -27,7 +27,7 @@ void read_any_plan(std::string bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_any_plan({reinterpret_cast<const char*>(data), size});

@@ -5,7 +5,7 @@
 
 #include "nadi/parallel/gradient_reduction.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 GradientBuckets::GradientBuckets(PieceGradients pieces, std::int64_t layers, std::int64_t bucket_elements)
     : pieces_(std::move(pieces)), bucket_elements_(bucket_elements) {
@@ -92,4 +92,4 @@ std::vector<PlannedBucket> GradientBuckets::planned(ChunkRole role, std::int64_t
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 
 #include "nadi/parallel/chunk_cost.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Which ends of the model a chunk has.
 enum class ChunkRole : std::uint8_t { kMiddle, kFirst, kLast, kWhole };
@@ -77,4 +77,4 @@ class GradientBuckets {
   mutable std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles> buckets_;  // empty: not made yet
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 class InterleavedSearch {
@@ -195,4 +195,4 @@ MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers f
   return from;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -23,7 +23,7 @@
 #include "nadi/plan/partition_search.h"
 #include "nadi/plan/plan_tables.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct InterleavedProblem {
   PlanTables plain;  // of the same stages with one chunk each
@@ -43,4 +43,4 @@ struct MovedLayers {
 };
 MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers from, std::int64_t tries);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 class Simplex {
@@ -107,4 +107,4 @@ GameAnswer solve_game(const MatrixGame& game) {
   return Simplex(game).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

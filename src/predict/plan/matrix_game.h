@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct MatrixGame {
   std::size_t rows = 0, columns = 0;
@@ -26,4 +26,4 @@ struct GameAnswer {
 
 GameAnswer solve_game(const MatrixGame& game);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

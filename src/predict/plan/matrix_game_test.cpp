@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Both players are indifferent: 3 p + 1 (1 - p) = 1 p + 2 (1 - p), so p = 1/3 and the value is 5/3.
@@ -45,4 +45,4 @@ TEST(MatrixGame, LeavesNothingToGain) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // The stage's own micro-batches one after the other. The first forward comes after a message, if at all.
@@ -192,4 +192,4 @@ PathBound with_stage_before(const PipelineShape& shape, const PathBound& behind,
   return bound;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

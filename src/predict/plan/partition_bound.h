@@ -38,7 +38,7 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Of a stage with several chunks, nanoseconds of one micro-batch.
 struct ChunkPathCosts {
@@ -125,4 +125,4 @@ PathBound last_stage(const PipelineShape& shape, const PartitionCosts& costs);
 PathBound with_stage_before(const PipelineShape& shape, const PathBound& behind, const PartitionCosts& costs,
                             const PartitionSend& send, std::int64_t stage);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

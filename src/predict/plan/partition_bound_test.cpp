@@ -5,7 +5,7 @@
 #include "nadi/plan/partition_for_tests.h"
 #include "nadi/plan/pipeline_latency.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::int64_t bound_of_pipeline(const PartitionProblem& problem, std::span<const std::int32_t> kinds,
@@ -171,4 +171,4 @@ TEST(PartitionBound, OfEqualInterleavedChunksIsTheirLatency) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

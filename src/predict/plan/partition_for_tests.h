@@ -14,7 +14,7 @@
 #include "nadi/parallel/pipeline_schedule.h"
 #include "nadi/plan/partition_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Nanoseconds. Of stage s and micro-batch m the forward waits for that of s - 1, the backward for that of
 // s + 1, both for what comes before them in their stage.
@@ -180,4 +180,4 @@ inline void every_partition(
   place_kinds();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

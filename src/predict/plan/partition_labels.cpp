@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 UsedNodes::UsedNodes(const PartitionProblem& problem) : problem_(problem) {
   number(std::vector<std::int32_t>(problem.nodes.size()));
@@ -387,4 +387,4 @@ std::optional<PartitionLabels::Best> PartitionLabels::best() const {
   return best;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

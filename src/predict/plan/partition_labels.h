@@ -12,7 +12,7 @@
 #include "nadi/plan/partition_bound.h"
 #include "nadi/plan/partition_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Sets of nodes that stages of some kinds take, numbered as they are met.
 class UsedNodes {
@@ -139,4 +139,4 @@ class PartitionLabels {
   std::vector<std::int32_t> slots_;  // of open states; -1: not open
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/plan/partition_labels.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Bounds that differ by less than this part of a step are one. Small against what two partitions differ by: a
@@ -268,4 +268,4 @@ PartitionAnswer search_partition(const PartitionProblem& problem, const Partitio
   return PartitionSearch(problem, effort).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -30,7 +30,7 @@
 
 #include "nadi/plan/partition_bound.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline constexpr std::int64_t kNeverEnds = std::numeric_limits<std::int64_t>::max() / 4;
 
@@ -106,4 +106,4 @@ struct PartitionAnswer {
 
 PartitionAnswer search_partition(const PartitionProblem& problem, const PartitionEffort& effort);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 
 #include "nadi/plan/partition_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::int64_t best_of_all(const PartitionProblem& problem) {
@@ -119,4 +119,4 @@ TEST(PartitionSearch, GivesTheSlowDeviceFewerLayers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

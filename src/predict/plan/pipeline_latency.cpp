@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/pipeline_schedule.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::int32_t kNoMessage = -1;
@@ -479,4 +479,4 @@ PipelinePath PipelineLatency::longest_path(const PipelineTimes& times, const Pat
   return state_->longest_path(times, request);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -24,7 +24,7 @@
 #include "nadi/base/units.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // One pass of a chunk for one micro-batch. With s the time at which the stage is free, i that at which its
 // message has arrived, and h that at which its host comes to it:
@@ -104,4 +104,4 @@ class PipelineLatency {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

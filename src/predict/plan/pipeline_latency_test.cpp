@@ -10,7 +10,7 @@
 #include "nadi/parallel/pipeline_schedule.h"
 #include "nadi/sim/replay_core.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Times of a random pipeline, and the same as a job for the simulator's replay, the oracle: a pass is an op.
@@ -341,4 +341,4 @@ TEST(PipelineLatency, RecomputationRunsBesideTheGradientOnItsWay) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // More mixes of kinds in one stage than these are not looked at one by one: each is a make, and the search
@@ -361,4 +361,4 @@ std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
   return {found.begin(), found.end()};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

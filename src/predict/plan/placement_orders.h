@@ -17,7 +17,7 @@
 #include "nadi/cluster/cluster.h"
 #include "nadi/plan/plan_candidate.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct StageMake {
   std::vector<NodeRun> nodes;  // of a block, kinds ascending
@@ -67,4 +67,4 @@ std::vector<std::vector<std::int32_t>> orders_of_runs(const StageMakes& makes,
 std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 
 #include "nadi/plan/plan_brute_force_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using Order = std::vector<std::int32_t>;
@@ -91,4 +91,4 @@ TEST(OrdersOfRuns, AreNoMoreThanAskedFor) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

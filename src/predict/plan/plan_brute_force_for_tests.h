@@ -16,7 +16,7 @@
 #include "nadi/plan/plan_space.h"
 #include "nadi/sim/cluster_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline ModelConfig model_to_plan(std::int64_t layers) {
   ModelConfig config = tiny_model(Architecture::kGpt2, layers);
@@ -209,4 +209,4 @@ inline double best_estimate(const PlanQuestion& question, const PlanAnswer& answ
   return best;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include "nadi/plan/random_questions_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 TEST(PlanBruteForce, OfAFewPlansIsWhatSearchesFind) {
@@ -10,4 +10,4 @@ TEST(PlanBruteForce, OfAFewPlansIsWhatSearchesFind) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

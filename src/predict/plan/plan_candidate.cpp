@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 StepRequest request_of(const PlanQuestion& question, const PlanCandidate& candidate) {
   StepRequest request = question.request;
@@ -54,4 +54,4 @@ std::optional<double> dollars_per_hour(const Cluster& cluster, std::span<const N
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

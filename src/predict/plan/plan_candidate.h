@@ -12,7 +12,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Nodes of one kind that follow one another. Ranks fill the runs of a plan in order, `devices` of each node.
 struct NodeRun {
@@ -43,4 +43,4 @@ std::vector<DeviceId> devices_of(const Cluster& cluster, std::span<const NodeRun
 // Of the nodes that are used, whole nodes at their price; nullopt where one has none.
 std::optional<double> dollars_per_hour(const Cluster& cluster, std::span<const NodeRun> nodes);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include "nadi/parallel/stage_programs.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 SimulationResult simulate_plan(const PlanQuestion& question, const PlanCandidate& candidate,
                                bool keep_times) {
@@ -17,4 +17,4 @@ SimulationResult simulate_plan(const PlanQuestion& question, const PlanCandidate
   return simulate_step(programs, question.cluster, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

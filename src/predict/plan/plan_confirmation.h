@@ -6,9 +6,9 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 SimulationResult simulate_plan(const PlanQuestion& question, const PlanCandidate& candidate,
                                bool keep_times = false);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

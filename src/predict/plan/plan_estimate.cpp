@@ -8,7 +8,7 @@
 #include "nadi/plan/plan_network.h"
 #include "nadi/plan/stage_memory.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr Bytes kScalar{4};  // the loss, or a norm
@@ -454,4 +454,4 @@ Bytes PlanEstimator::stage_memory(const PlanCandidate& candidate, std::int64_t s
   return state_->stage_memory(candidate, stage);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

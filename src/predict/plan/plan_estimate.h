@@ -21,7 +21,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_tables.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct StageEstimate {
   std::int64_t layers = 0;
@@ -102,4 +102,4 @@ class PlanEstimator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -15,7 +15,7 @@
 #include "nadi/parallel/step_check.h"
 #include "nadi/plan/plan_confirmation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 struct EstimateCase {
@@ -240,4 +240,4 @@ TEST(PlanEstimator, TakesMeasuredLayersAsTheSimulatorDoes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

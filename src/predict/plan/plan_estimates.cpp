@@ -7,7 +7,7 @@
 
 #include "nadi/base/worker_threads.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Plans with another one have no graph in common.
@@ -38,4 +38,4 @@ std::vector<PlanEstimate> estimates_of(const PlanQuestion& question, std::span<c
   return estimates;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

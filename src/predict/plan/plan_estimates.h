@@ -14,10 +14,10 @@
 #include "nadi/plan/plan_estimate.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Every plan fits the model: why_infeasible() has nothing against it.
 std::vector<PlanEstimate> estimates_of(const PlanQuestion& question, std::span<const PlanCandidate> plans,
                                        int threads);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

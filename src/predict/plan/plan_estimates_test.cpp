@@ -4,7 +4,7 @@
 
 #include "nadi/plan/plan_brute_force_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 TEST(EstimatesOfAList, AreThoseOfItsPlansOnAnyNumberOfThreads) {
@@ -29,4 +29,4 @@ TEST(EstimatesOfAList, AreThoseOfItsPlansOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/plan/plan_confirmation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 Nanoseconds in_phase(const SimulatedClass& ranks, Phase phase) {
@@ -251,4 +251,4 @@ PlanExplanation explain_plan(const PlanQuestion& question, const RankedPlan& pla
   return why;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -19,7 +19,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // A stage as its rank that computes longest has it, over the whole step.
 struct ExplainedStage {
@@ -56,4 +56,4 @@ struct PlanExplanation {
 PlanExplanation explain_plan(const PlanQuestion& question, const RankedPlan& plan,
                              const std::function<bool()>& stop);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

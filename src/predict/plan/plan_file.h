@@ -43,7 +43,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct PlanQuestion;
 struct RankedPlan;
@@ -106,4 +106,4 @@ void write_plan_file(const PlanFile& file, const std::filesystem::path& path, Ov
 // The JSON schema of the format, as a text.
 std::string_view plan_schema();
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline constexpr std::int64_t kPlanFileVersion = 1;
 
@@ -22,4 +22,4 @@ inline constexpr std::array<std::string_view, 3> kPlanPredictedKeys = {"step_tim
 // Names of both ways to compute attention, as in --attention.
 inline constexpr std::array<std::string_view, 2> kPlanAttentions = {"fused", "unfused"};
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_file_keys.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,4 +272,4 @@ std::vector<DeviceId> check_devices(const PlanFile& file, const fs::path& path, 
   return devices;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

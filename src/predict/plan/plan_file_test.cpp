@@ -14,7 +14,7 @@
 #include "nadi/plan/plan_file_keys.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 namespace fs = std::filesystem;
@@ -324,4 +324,4 @@ TEST(DeviceRuns, LinesNameNodesAndTheirDevices) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

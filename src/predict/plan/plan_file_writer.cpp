@@ -8,7 +8,7 @@
 #include "nadi/plan/plan_file_keys.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ void write_plan_file(const PlanFile& file, const fs::path& path, Overwrite overw
   write_atomically(path, plan_file_text(file, path), overwrite);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 
 #include "nadi/plan/plan_confirmation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedPlan> plans,
                                const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
@@ -27,4 +27,4 @@ ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedP
   return front;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ConfirmedFront {
   std::vector<RankedPlan> best;
@@ -23,4 +23,4 @@ struct ConfirmedFront {
 ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedPlan> plans,
                                const std::function<bool(std::int64_t, std::int64_t)>& go_on);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

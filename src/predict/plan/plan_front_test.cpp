@@ -5,7 +5,7 @@
 #include "nadi/cluster/catalogue.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 PlanQuestion front_question() {
@@ -42,4 +42,4 @@ TEST(ConfirmedFront, OfEqualsTheFirst) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include "nadi/plan/random_questions_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 TEST(PlanBruteForce, OfHundredsOfPlansIsWhatSearchesFind) {
@@ -27,4 +27,4 @@ TEST(PlanBruteForce, OfThousandsOfPlansWithSpreadLayersIsWhatSearchesFind) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

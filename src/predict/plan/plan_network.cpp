@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // A node of the placement: it has the ranks from `first` to `end`, on devices that follow one another.
@@ -382,4 +382,4 @@ Nanoseconds PlanNetwork::message(Bytes size, const MessageWay& way) {
   return state_->message(size, way);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -22,7 +22,7 @@
 #include "nadi/sim/network_model.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct GroupUse {
   GroupId group{};
@@ -76,4 +76,4 @@ class PlanNetwork {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -18,7 +18,7 @@
 #include "nadi/sim/layer_times.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Which plans may be taken. An empty list leaves the choice to the search: every value that fits.
 struct PlanSpace {
@@ -65,4 +65,4 @@ struct PlanQuestion {
   PlanLimits limits = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -1,7 +1,7 @@
 #include "nadi/base/embedded_file.h"
 #include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 std::span<const EmbeddedFile> plan_share_files();
 
@@ -9,4 +9,4 @@ std::string_view plan_schema() {
   return embedded_text(plan_share_files(), "plan.schema");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 double objective_of(PlanObjective objective, const PlanEstimate& estimate) {
   switch (objective) {
@@ -124,4 +124,4 @@ PlanAnswer search_plans(const PlanQuestion& question, const SearchOptions& optio
   return answer;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

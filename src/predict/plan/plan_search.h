@@ -19,7 +19,7 @@
 #include "nadi/plan/plan_estimate.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct RankedPlan {
   PlanCandidate candidate;
@@ -72,4 +72,4 @@ PlanAnswer search_plans(const PlanQuestion& question, const SearchOptions& optio
 // What is compared: seconds, dollars (infinite where a price is missing) or bytes.
 double objective_of(PlanObjective objective, const PlanEstimate& estimate);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

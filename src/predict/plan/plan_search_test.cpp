@@ -6,7 +6,7 @@
 #include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 void expect_best(const PlanQuestion& question, std::int64_t fewest_plans) {
@@ -188,4 +188,4 @@ TEST(PlanSearch, ThatIsStoppedGivesWhatItHas) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

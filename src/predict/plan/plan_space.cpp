@@ -5,7 +5,7 @@
 
 #include "nadi/parallel/step_check.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 template <typename T>
@@ -208,4 +208,4 @@ PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> node
   return candidate;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -17,7 +17,7 @@
 #include "nadi/plan/plan_candidate.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct PlanSetting {
   Plan plan = {};  // without partition
@@ -52,4 +52,4 @@ std::int64_t partitions_up_to(std::int64_t layers, std::int64_t chunks, std::int
 // 1, 2, 3, 6 of 6.
 std::vector<std::int64_t> divisors_of(std::int64_t number);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

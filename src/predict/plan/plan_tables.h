@@ -23,7 +23,7 @@
 #include "nadi/plan/pipeline_latency.h"
 #include "nadi/plan/reduction_times.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ChunkTable {
   std::span<const PassTimes> forward, backward;  // by layers of the chunk
@@ -59,4 +59,4 @@ struct PlanTables {
   bool launches = false;    // hosts need time to launch
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -16,7 +16,7 @@
 #include "nadi/base/format.h"
 #include "nadi/plan/plan_brute_force_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Nodes of one or two kinds with the same or other numbers of devices, fast or slow networks, much or little
 // memory, and some of the knobs.
@@ -117,4 +117,4 @@ inline void expect_best_of_random_cases(const BruteForceCases& sizes, unsigned s
   testing::Test::RecordProperty("plans", std::to_string(plans));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/variable_buckets.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::int64_t kLongBefore = std::numeric_limits<std::int64_t>::min() / 4;
@@ -189,4 +189,4 @@ ReductionTable::Sums ReductionTable::of_chunks(const ReductionRequestOfStage& re
   return sum.sums();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -24,7 +24,7 @@
 #include "nadi/plan/plan_network.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ReductionRequestOfStage {
   const BlockTimes* blocks = nullptr;
@@ -88,4 +88,4 @@ class ReductionTable {
   std::unordered_map<std::uint64_t, std::vector<Known>> known_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

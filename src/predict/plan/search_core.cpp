@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/worker_threads.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr double kNoObjective = std::numeric_limits<double>::infinity();
@@ -403,4 +403,4 @@ std::optional<RankedPlan> SearchCore::nearest_in_memory(const CoreRequest& reque
   return nearest;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -19,7 +19,7 @@
 #include "nadi/plan/setting_search.h"
 #include "nadi/plan/speed_bound.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct CoreRequest {
   std::vector<std::int32_t> nodes = {};         // by kind: those that may be used
@@ -88,4 +88,4 @@ class SearchCore {
   std::int64_t tasks_made_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

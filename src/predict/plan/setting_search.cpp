@@ -9,7 +9,7 @@
 #include "nadi/plan/spread_search.h"
 #include "nadi/plan/stage_room.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Plan& plan) {
   if (std::ssize(question.space.partition) == plan.pp * plan.virtual_stages) return question.space.partition;
@@ -516,4 +516,4 @@ std::optional<PlanCandidate> SettingSearch::smallest(const SettingRequest& reque
   return candidate_of(request.setting, runs, best);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -23,7 +23,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_space.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct SettingRequest {
   PlanSetting setting = {};
@@ -95,4 +95,4 @@ class SettingSearch {
 // The partition that a question leaves no choice of, by virtual stage; empty: any.
 std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/plan/plan_tables.h"
 #include "nadi/plan/setting_search.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 SpeedBound::SpeedBound(const PlanQuestion& question, PlanEstimator& estimator)
     : question_(question), estimator_(estimator) {}
@@ -128,4 +128,4 @@ std::int64_t SpeedBound::of_grid(const PlanSetting& grid, std::span<const std::i
   return least;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -26,7 +26,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_space.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class SpeedBound {
  public:
@@ -52,4 +52,4 @@ class SpeedBound {
   std::map<Key, std::vector<double>> known_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

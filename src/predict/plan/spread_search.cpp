@@ -12,7 +12,7 @@
 #include "nadi/plan/pipeline_latency.h"
 #include "nadi/plan/plan_space.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
@@ -479,4 +479,4 @@ SpreadAnswer search_spread(const SpreadProblem& problem, const SpreadEffort& eff
   return SpreadSearch(problem, effort).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -22,7 +22,7 @@
 #include "nadi/plan/partition_search.h"
 #include "nadi/plan/plan_tables.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct SpreadOrder {
   PlanTables tables;
@@ -54,4 +54,4 @@ struct SpreadAnswer {
 
 SpreadAnswer search_spread(const SpreadProblem& problem, const SpreadEffort& effort);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

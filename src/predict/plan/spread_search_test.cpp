@@ -8,7 +8,7 @@
 #include "nadi/plan/pipeline_latency.h"
 #include "nadi/plan/plan_space.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // An interleaved pipeline with any times of chunks, in several orders of stages that are alike in nothing.
@@ -180,4 +180,4 @@ TEST(SpreadSearch, HasABoundAfterAnyWork) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 StageMemoryTable::StageMemoryTable(const ModelConfig& config) : config_(config), costs_(config) {}
 
@@ -85,4 +85,4 @@ std::vector<Bytes> StageMemoryTable::of_plan(const StepRequest& request, const P
   return memory;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -16,7 +16,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan_cost.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class StageMemoryTable {
  public:
@@ -57,4 +57,4 @@ class StageMemoryTable {
   std::vector<std::int64_t> held_;  // slots and places under way
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Of the smallest device of a make; nullopt: one of them is not known.
@@ -107,4 +107,4 @@ StageRoom stage_room(const PlanQuestion& question, PlanEstimator& estimator,
   return room;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

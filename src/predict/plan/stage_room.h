@@ -17,7 +17,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_space.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct StageRoom {
   std::int64_t makes = 0;
@@ -39,4 +39,4 @@ struct StageRoomRequest {
 // With several virtual stages, layers are spread over chunks (spread_over_chunks), or as they are given.
 StageRoom stage_room(const PlanQuestion& question, PlanEstimator& estimator, const StageRoomRequest& request);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

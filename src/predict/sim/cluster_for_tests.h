@@ -5,7 +5,7 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline DeviceSpec device_for_tests() {
   DeviceSpec device{.name = "test", .product = "test"};
@@ -35,4 +35,4 @@ inline Cluster cluster_for_tests(std::int32_t nodes, std::int32_t devices_per_no
   return cluster;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

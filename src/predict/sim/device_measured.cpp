@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 double as_real(std::int64_t value) {
@@ -279,4 +279,4 @@ std::optional<OpTime> MeasuredTimes::time_of(const OpWork& work, const Model& mo
                 TimeSource::kModel);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -23,7 +23,7 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/sim/device_model.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class MeasuredTimes {
  public:
@@ -46,4 +46,4 @@ class MeasuredTimes {
 OpWork work_of(const MeasuredOp& row);
 MeasuredOp row_of(const OpWork& work);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

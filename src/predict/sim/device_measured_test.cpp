@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 MeasuredOp measured_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t nanoseconds) {
@@ -87,4 +87,4 @@ TEST(MeasuredTimes, FusedOpsTakeNoTime) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/sim/device_measured.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 DeviceModel::DeviceModel(const DeviceSpec& device) : device_(device) {
   if (!device.measured.empty()) measured_ = std::make_shared<const MeasuredTimes>(device.measured);
@@ -85,4 +85,4 @@ OpTime DeviceModel::modelled(const OpWork& work) const {
   return {.time = std::max(time, least), .issue = from_seconds(issue_us * 1e-6)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -32,7 +32,7 @@
 #include "nadi/cluster/device.h"
 #include "nadi/sim/op_work.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 enum class TimeSource : std::uint8_t { kModel, kMeasured, kInterpolated, kGiven };
 
@@ -62,4 +62,4 @@ class DeviceModel {
   std::shared_ptr<const MeasuredTimes> measured_;  // by copies of the model; nullptr: no table
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // 10 units that compute 1 TFLOP/s together.
@@ -120,4 +120,4 @@ TEST(DeviceCurve, HasAtMostTwelveConstantsAndDefaultsWithinTheirBounds) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

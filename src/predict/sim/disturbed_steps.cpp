@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Steps that are judged together: what each rank has seen.
@@ -52,4 +52,4 @@ JudgedSteps judge_steps(std::span<const std::map<std::int64_t, ProcessorUse>> ra
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

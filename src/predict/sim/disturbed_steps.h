@@ -16,7 +16,7 @@
 
 #include "nadi/base/processor_use.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct JudgedSteps {
   std::set<std::int64_t> judged = {};
@@ -26,4 +26,4 @@ struct JudgedSteps {
 // By rank, each by step. A step counts where all ranks say what their processors did.
 JudgedSteps judge_steps(std::span<const std::map<std::int64_t, ProcessorUse>> ranks);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

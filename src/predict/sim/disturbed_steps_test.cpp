@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 ProcessorUse use_of(std::int64_t elapsed_ms, std::int64_t stolen_ms, std::int64_t busy_ms,
@@ -48,4 +48,4 @@ TEST(DisturbedSteps, ShortOnesAreJudgedTogether) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/parallel/pipeline_schedule.h"
 #include "nadi/parallel/rank_binding.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 enum class PartKind : std::uint8_t { kCompute, kSend, kReceive };
@@ -119,4 +119,4 @@ std::vector<PlacedInstruction> exchange_order(const Program& program, const Plan
   return placed;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

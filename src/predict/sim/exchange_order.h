@@ -22,7 +22,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct PlacedInstruction {
   std::size_t instruction = 0;
@@ -31,4 +31,4 @@ struct PlacedInstruction {
 
 std::vector<PlacedInstruction> exchange_order(const Program& program, const Plan& plan, std::int64_t stage);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -10,7 +10,7 @@
 #include "nadi/sim/flow_plan.h"
 #include "nadi/sim/flow_sharing.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::vector<double> link_capacities(const NetworkTopology& network) {
@@ -321,4 +321,4 @@ const NetworkModel& FlowNetwork::model() const {
   return state_->model;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -29,7 +29,7 @@
 #include "nadi/base/units.h"
 #include "nadi/sim/network_model.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 enum class FlowId : std::int32_t {};  // counted from 0 in the order of starting
 
@@ -61,4 +61,4 @@ class FlowNetwork {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/sim/flow_sharing.h"
 #include "nadi/sim/network_examples.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::vector<FlowCompletion> run_to_the_end(FlowNetwork& network) {
@@ -223,4 +223,4 @@ TEST(FlowNetwork, TheSameCallsGiveTheSameAnswers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

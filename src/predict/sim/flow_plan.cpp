@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Each takes about 150 bytes.
@@ -81,4 +81,4 @@ FlowPlan flow_plan(const NetworkTopology& network, std::span<const DeviceId> mem
   return plan;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 #include "nadi/sim/network_form.h"
 #include "nadi/sim/network_topology.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // One flow: a transfer, or its part over one of the cards of a node.
 struct FlowPart {
@@ -43,4 +43,4 @@ struct FlowPlan {
 FlowPlan flow_plan(const NetworkTopology& network, std::span<const DeviceId> members,
                    const FormRequest& request);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

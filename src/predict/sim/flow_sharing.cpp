@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::size_t at(std::int32_t index) {
@@ -109,4 +109,4 @@ std::span<const RateChange> FlowSharing::settle() {
   return changes_;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct RateChange {
   std::int32_t flow = 0;
@@ -62,4 +62,4 @@ class FlowSharing {
   std::vector<RateChange> changes_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr OverlapOptions kMegatron2021{.blocking_messages = true,
@@ -40,4 +40,4 @@ const Framework* find_framework(std::string_view name) {
   return found == kFrameworks.end() ? nullptr : &*found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -20,7 +20,7 @@
 
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct Framework {
   std::string_view name;
@@ -33,4 +33,4 @@ struct Framework {
 std::span<const Framework> frameworks();
 const Framework* find_framework(std::string_view name);  // nullptr: none has this name
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

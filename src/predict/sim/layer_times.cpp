@@ -11,7 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::uintmax_t kMostLayerFileBytes = 64 << 20;
@@ -223,4 +223,4 @@ RetimeOps LayerTimes::retime(const ModelConfig& config, const StepRequest& reque
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -26,7 +26,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class LayerTimes {
  public:
@@ -65,4 +65,4 @@ class LayerTimes {
   std::vector<Entry> entries_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -9,7 +9,7 @@
 #include "nadi/cluster/catalogue.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::filesystem::path layer_file(const std::string& name, const std::string& text) {
@@ -138,4 +138,4 @@ TEST(LayerTimes, FasopsPipelineTakesWhatItsLayersSay) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

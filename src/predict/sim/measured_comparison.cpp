@@ -12,7 +12,7 @@
 #include "nadi/sim/trace_work.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 bool communicates(NodeType type) {
@@ -163,4 +163,4 @@ ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

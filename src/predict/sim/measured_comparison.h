@@ -21,7 +21,7 @@
 #include "nadi/sim/simulation.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // A kernel of the trace, or communication.
 struct ComparedNode {
@@ -79,4 +79,4 @@ struct ComparisonResult {
 };
 ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::size_t offenders = 10);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 void add_kernel(Trace& trace, std::uint64_t id, std::string_view op, std::int64_t start,
@@ -57,4 +57,4 @@ TEST(MeasuredComparison, ComparesKernelsOneByOne) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

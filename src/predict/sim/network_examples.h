@@ -6,7 +6,7 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline Fabric example_fabric(FabricTopology topology, double bytes_per_second, std::int64_t latency) {
   return {.kind = "example",
@@ -38,4 +38,4 @@ inline std::vector<DeviceId> device_range(std::int32_t first, std::int32_t count
   return devices;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 LinkFault parse_link_fault(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -27,4 +27,4 @@ LinkFault parse_link_fault(std::string_view text) {
   return fault;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct LinkFault {
   std::string link;
@@ -21,4 +21,4 @@ struct LinkFault {
 // Throws Error (usage) where the factor is no number of 0 to 1000.
 LinkFault parse_link_fault(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Up to so many members everybody's transfers to everybody are looked at one by one. Beyond, so many partners
@@ -303,4 +303,4 @@ CollectiveForm closed_form(const NetworkTopology& network, const NetworkGroup& g
   return form;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

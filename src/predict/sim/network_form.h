@@ -24,7 +24,7 @@
 #include "nadi/sim/network_schedule.h"
 #include "nadi/sim/network_topology.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct NetworkGroup {
   std::vector<DeviceId> members;  // ascending
@@ -92,4 +92,4 @@ void add_load(const NetworkTopology& network, const NetworkGroup& group, const S
 double transfer_latency(const NetworkTopology& network, DeviceId from, DeviceId to,
                         const std::string& protocol);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/sim/network_topology.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 struct NamedUnit {
@@ -146,4 +146,4 @@ void NetworkTopology::apply(const LinkFault& fault) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::size_t kCollectiveTypes = 10;
@@ -262,4 +262,4 @@ void NetworkModel::add_traffic(Bytes size, DeviceId from, DeviceId to, std::vect
     bytes[to_index(link)] += static_cast<double>(size.count());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -37,7 +37,7 @@
 #include "nadi/sim/network_topology.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct CollectiveRequest {
   CollectiveType type{};
@@ -101,4 +101,4 @@ class NetworkModel {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

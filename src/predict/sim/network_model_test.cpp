@@ -9,7 +9,7 @@
 #include "nadi/cluster/nccl_transport.h"
 #include "nadi/sim/network_examples.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
@@ -287,4 +287,4 @@ TEST(NetworkModel, CountsTrafficPerLink) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sim/network_schedule_parts.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
@@ -232,4 +232,4 @@ CollectiveSchedule schedule_of(CollectiveType type, CollectiveAlgorithm algorith
   return schedule;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -42,7 +42,7 @@
 
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 enum class CollectiveAlgorithm : std::uint8_t {
   kAuto,  // the fastest for the size and the members, of those that NCCL chooses from
@@ -96,4 +96,4 @@ struct CollectiveSchedule {
 
 CollectiveSchedule schedule_of(CollectiveType type, CollectiveAlgorithm algorithm, const GroupLayout& layout);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

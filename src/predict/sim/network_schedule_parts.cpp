@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::int32_t lowest_bit(std::int32_t x) {
@@ -116,4 +116,4 @@ std::vector<ScheduleStep> halving_steps(std::int32_t members, double part) {
   return steps;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -7,7 +7,7 @@
 
 #include "nadi/sim/network_schedule.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 using MemberList = std::vector<std::int32_t>;
 
@@ -37,4 +37,4 @@ std::vector<ScheduleStep> halving_steps(std::int32_t members, double part);
 std::vector<ScheduleStep> two_level_steps(CollectiveType type, const GroupLayout& layout, double size);
 std::vector<ScheduleStep> leader_steps(CollectiveType type, const GroupLayout& layout, double size);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -4,7 +4,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sim/network_schedule_parts.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using TwoLevelType = CollectiveType;
@@ -114,4 +114,4 @@ std::vector<ScheduleStep> leader_steps(CollectiveType type, const GroupLayout& l
   return {};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

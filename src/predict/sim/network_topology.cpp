@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // A mesh has a link for each two members: so many are four million links, 130 MB.
@@ -249,4 +249,4 @@ const Fabric& NetworkTopology::fabric_between(DeviceId a, DeviceId b) const {
   return slower(port(level, from), port(level, to));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -34,7 +34,7 @@
 #include "nadi/cluster/cluster.h"
 #include "nadi/sim/network_fault.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 enum class LinkId : std::int32_t {};
 constexpr std::size_t to_index(LinkId id) {
@@ -112,4 +112,4 @@ class NetworkTopology {
   std::vector<NetworkLink> links_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

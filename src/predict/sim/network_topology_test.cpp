@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sim/network_examples.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::vector<std::string> way(const NetworkTopology& network, std::int32_t from, std::int32_t to) {
@@ -122,4 +122,4 @@ TEST(NetworkTopology, RefusesFaultsOfLinksThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -3,7 +3,7 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/sim/device_measured.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // The same facts by which measured ops are known, so that the table finds them again.
 OpWork op_work(const Graph& graph, const Op& op, const CostContext& context) {
@@ -13,4 +13,4 @@ OpWork op_work(const Graph& graph, const Op& op, const CostContext& context) {
   return work;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

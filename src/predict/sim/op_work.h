@@ -12,7 +12,7 @@
 #include "nadi/graph/op.h"
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // `batches` products of [m, k] by [k, n]; attention: queries m, keys n, head width k, batches * heads.
 struct ProductShape {
@@ -35,4 +35,4 @@ struct OpWork {
 
 OpWork op_work(const Graph& graph, const Op& op, const CostContext& context = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 using Colours = std::vector<std::uint32_t>;
@@ -165,4 +165,4 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

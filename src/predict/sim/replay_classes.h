@@ -17,7 +17,7 @@
 #include "nadi/base/units.h"
 #include "nadi/sim/replay_job.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ReplayRank {
   std::uint32_t program = 0;
@@ -48,4 +48,4 @@ RankClasses find_classes(std::span<const ReplayRank> ranks, std::span<const Repl
 void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<const ReplayGroup> groups,
                 const RankClasses& classes);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

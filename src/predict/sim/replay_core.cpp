@@ -8,7 +8,7 @@
 #include "nadi/sim/replay_jitter.h"
 #include "nadi/sim/replay_meetings.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Nodes of the stream of computation: it is free when all of them have ended.
@@ -288,4 +288,4 @@ ReplayOutcome replay_in_order(const ReplayJob& job, const ReplayOptions& options
   return InOrderReplay(job, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

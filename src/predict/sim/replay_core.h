@@ -14,11 +14,11 @@
 #include "nadi/sim/replay_job.h"
 #include "nadi/sim/replay_outcome.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // Whether all of the job is as said above.
 bool runs_in_order(const ReplayJob& job);
 
 ReplayOutcome replay_in_order(const ReplayJob& job, const ReplayOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 Error deadlock_error(const ReplayJob& job, std::span<const StuckActor> stuck,
                      const std::function<std::string(std::uint32_t actor, std::uint32_t node)>& name) {
@@ -43,4 +43,4 @@ Error deadlock_error(const ReplayJob& job, std::span<const StuckActor> stuck,
   return input_error({}, text);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

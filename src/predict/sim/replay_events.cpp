@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sim/replay_jitter.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // What follows from a program and is the same for all its actors.
@@ -502,4 +502,4 @@ ReplayOutcome replay_events(const ReplayJob& job, const ReplayOptions& options, 
   return EventReplay(job, options, flows).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

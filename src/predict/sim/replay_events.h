@@ -18,7 +18,7 @@
 #include "nadi/sim/replay_meetings.h"
 #include "nadi/sim/replay_outcome.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // A network in which what is under way shares links. Flows are numbered from 0 in the order of their starts.
 class ReplayFlows {
@@ -37,4 +37,4 @@ class ReplayFlows {
 // `flows` = nullptr: communication takes what the actors were told.
 ReplayOutcome replay_events(const ReplayJob& job, const ReplayOptions& options, ReplayFlows* flows);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 FlowReplay::FlowReplay(const Cluster& cluster, const NetworkOptions& options,
                        std::function<FlowRequest(const ReplayArrival&)> request)
@@ -24,4 +24,4 @@ void FlowReplay::advance(Nanoseconds to, std::vector<End>& done) {
     done.push_back({.flow = static_cast<std::uint32_t>(one.id), .at = one.at});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

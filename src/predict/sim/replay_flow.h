@@ -13,7 +13,7 @@
 #include "nadi/sim/flow_network.h"
 #include "nadi/sim/replay_events.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // A collective among the members, or a message from the first of two to the second.
 struct FlowRequest {
@@ -38,4 +38,4 @@ class FlowReplay final : public ReplayFlows {
   std::vector<FlowCompletion> completions_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -8,7 +8,7 @@
 #include "nadi/base/random.h"
 #include "nadi/sim/replay_job.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline std::int64_t jittered(const ReplayJob& job, const ReplayActor& actor, std::uint32_t node,
                              std::int64_t duration) {
@@ -18,4 +18,4 @@ inline std::int64_t jittered(const ReplayJob& job, const ReplayActor& actor, std
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(static_cast<double>(duration) * factor));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -17,7 +17,7 @@
 #include "nadi/cluster/measured_collectives.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 inline constexpr std::uint16_t kNoStream = 0xFFFF;  // held back by its dependencies only
 inline constexpr std::uint32_t kNoCommunication = 0xFFFF'FFFF;
@@ -107,4 +107,4 @@ struct ReplayJob {
   std::uint64_t seed = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 std::optional<ReplayArrival> ReplayChannels::meet(std::uint32_t channel, std::int32_t tag,
                                                   ReplayRoleKind kind, const ReplayArrival& arrival) {
@@ -94,4 +94,4 @@ std::optional<StuckActor> find_stuck(const ReplayJob& job, std::uint32_t actor, 
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

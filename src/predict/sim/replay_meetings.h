@@ -12,7 +12,7 @@
 #include "nadi/sim/replay_job.h"
 #include "nadi/sim/replay_outcome.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ReplayArrival {
   std::uint32_t actor = 0;
@@ -50,4 +50,4 @@ void expect_agreement(const ReplayJob& job, std::span<const ReplayArrival> arriv
 using RecordsOf = std::function<std::span<const CommunicationRecord>(std::uint32_t actor)>;
 std::optional<StuckActor> find_stuck(const ReplayJob& job, std::uint32_t actor, const RecordsOf& records);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

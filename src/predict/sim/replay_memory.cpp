@@ -8,7 +8,7 @@
 #include "nadi/graph/value_lifetimes.h"
 #include "nadi/parallel/program_memory.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::string_view memory_name(Role role) {
@@ -141,4 +141,4 @@ SimulatedMemory ReplayedMemory::in_order(Bytes capacity) const {
   return memory;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -17,7 +17,7 @@
 #include "nadi/sim/replay_program.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class ReplayedMemory {
  public:
@@ -48,4 +48,4 @@ class ReplayedMemory {
   Bytes live_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

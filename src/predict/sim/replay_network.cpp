@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline predict {
 
 ReplayNetwork::ReplayNetwork(const Cluster& cluster, const NetworkOptions& options,
                              std::span<const DeviceId> placement)
@@ -113,4 +113,4 @@ std::vector<LevelTraffic> ReplayNetwork::traffic() const {
   return levels;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -25,7 +25,7 @@
 #include "nadi/sim/replay_classes.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class ReplayNetwork {
  public:
@@ -71,4 +71,4 @@ class ReplayNetwork {
   std::vector<double> on_links_;  // of messages, by link
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -13,7 +13,7 @@
 #include "nadi/sim/replay_job.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct ReplayShare {
   Nanoseconds busy = {}, exposed = {};
@@ -85,4 +85,4 @@ inline void explain_gap(const ReplayProgram& program, std::span<const Communicat
   if (until > from) out.bubble += Nanoseconds{until - from};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 std::vector<DeviceId> placement_of(std::int64_t ranks, const Cluster& cluster,
                                    const SimulationOptions& options) {
@@ -43,4 +43,4 @@ std::vector<double> slow_factors(std::int64_t ranks, const SimulationOptions& op
   return factors;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -11,7 +11,7 @@
 #include "nadi/sim/exchange_order.h"
 #include "nadi/unroll/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr std::uint32_t kNotPlaced = std::numeric_limits<std::uint32_t>::max();
@@ -294,4 +294,4 @@ StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptio
   return StageFlattening(program, plan, stage, overlap).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

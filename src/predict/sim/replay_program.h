@@ -19,7 +19,7 @@
 #include "nadi/sim/replay_job.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // An op whose time is asked for once: op of a graph, at a position of the KV cache where that matters.
 struct StageOp {
@@ -42,4 +42,4 @@ struct StageReplay {
 StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptions& overlap,
                     std::int64_t stage = 0);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

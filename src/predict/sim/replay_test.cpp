@@ -7,7 +7,7 @@
 #include "nadi/sim/replay_deadlock.h"
 #include "nadi/sim/replay_events.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Jobs in which actor a runs program a.
@@ -268,4 +268,4 @@ TEST(Replay, CollectivesWaitForRanksThatCameApart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

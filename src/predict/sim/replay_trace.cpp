@@ -10,7 +10,7 @@
 #include "nadi/sim/trace_work.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -176,4 +176,4 @@ TraceReplay flatten_trace(const Trace& trace, const TraceOrigin& origin) {
   return TraceFlattening(trace, origin).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

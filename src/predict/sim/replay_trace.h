@@ -19,7 +19,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct TraceOp {
   Nanoseconds recorded = {};
@@ -50,4 +50,4 @@ struct TraceReplay {
 // Throws Error (input) as TraceDependencies does.
 TraceReplay flatten_trace(const Trace& trace, const TraceOrigin& origin = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 constexpr int kSharedNodeRounds = 4;
@@ -93,4 +93,4 @@ SimulationResult with_shared_nodes(SimulationResult first, const Cluster& cluste
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

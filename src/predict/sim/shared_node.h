@@ -15,7 +15,7 @@
 #include "nadi/cluster/cluster.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 // When a rank computed, in any order.
 using ComputationOf = std::function<std::vector<NodeTime>(const SimulationResult&, Rank)>;
@@ -28,4 +28,4 @@ SimulationResult with_shared_nodes(SimulationResult first, const Cluster& cluste
                                    const SimulationOptions& options, const ComputationOf& computation,
                                    const Simulate& simulate);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 Cluster machine_of_two(double alone_speedup) {
@@ -45,4 +45,4 @@ TEST(SharedNode, WaitingNeighboursMakeARankFaster) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -15,7 +15,7 @@
 #include "nadi/unroll/rank_attributes.h"
 #include "nadi/unroll/step_trace.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ SimulatedFileReport write_simulated_traces(const std::vector<fs::path>& traces,
   return files.publish(same_ranks && fs::is_regular_file(groups, ignored) ? groups_text(groups) : "");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -22,7 +22,7 @@
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 struct SimulatedFileOptions {
   Overwrite overwrite = Overwrite::kRefuse;
@@ -50,4 +50,4 @@ SimulatedFileReport write_simulated_traces(const std::vector<std::filesystem::pa
                                            const std::filesystem::path& prefix,
                                            const SimulatedFileOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -17,7 +17,7 @@
 #include "nadi/sim/replay_placement.h"
 #include "nadi/trace/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 class TraceSimulation {
@@ -457,4 +457,4 @@ SimulationResult simulate_traces(const TraceSet& set, const Cluster& cluster,
   return TraceSimulation(set, cluster, options, trace_options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -24,7 +24,7 @@
 #include "nadi/sim/replay_trace.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class TraceSet {
  public:
@@ -74,4 +74,4 @@ SimulationResult simulate_traces(const TraceSet& set, const Cluster& cluster,
                                  const SimulationOptions& options,
                                  const TraceSimulationOptions& trace_options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -17,7 +17,7 @@
 #include "nadi/unroll/process_groups.h"
 #include "nadi/unroll/rank_traces.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 namespace fs = std::filesystem;
@@ -194,4 +194,4 @@ TEST(SimulatedTraces, ReplaysProfilesOfPytorch) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -22,7 +22,7 @@
 #include "nadi/sim/replay_program.h"
 #include "nadi/sim/shared_node.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 class StepSimulation {
@@ -416,4 +416,4 @@ SimulationResult simulate_step(const StagePrograms& programs, const Cluster& clu
   return with_shared_nodes(simulate(with_times), cluster, with_times, computation, simulate);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

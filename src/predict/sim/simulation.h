@@ -39,7 +39,7 @@
 #include "nadi/sim/device_model.h"
 #include "nadi/sim/network_model.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 enum class NetworkDetail : std::uint8_t {
   kAnalytical,  // closed forms; sharing of links as far as it is known beforehand
@@ -195,4 +195,4 @@ struct SimulationResult {
 SimulationResult simulate_step(const StagePrograms& programs, const Cluster& cluster,
                                const SimulationOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

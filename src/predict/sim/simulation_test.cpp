@@ -8,7 +8,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/sim/cluster_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 StagePrograms small_step(const Plan& plan, std::int64_t layers = 4) {
@@ -238,4 +238,4 @@ TEST(Simulation, TooFewDevicesAreInfeasible) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline predict

@@ -6,7 +6,7 @@
 
 #include "nadi/work/torch_work.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 namespace {
 
 // Element-wise ops do about one operation per byte, products of any size that matters tens of them.
@@ -232,4 +232,4 @@ std::optional<OpWork> TraceWorks::torch_kernel_work(std::uint32_t row, Flops flo
   return work;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

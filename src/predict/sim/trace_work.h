@@ -20,7 +20,7 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/sim/op_work.h"
 
-namespace nadi {
+namespace nadi::inline predict {
 
 class TraceWorks {
  public:
@@ -47,4 +47,4 @@ class TraceWorks {
 std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text);
 std::optional<DType> first_dtype(std::string_view types);
 
-}  // namespace nadi
+}  // namespace nadi::inline predict

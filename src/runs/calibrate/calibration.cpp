@@ -16,7 +16,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // What ranks of a machine take away from each other.
@@ -299,4 +299,4 @@ Cluster machine_of(std::vector<Cluster> parts) {
   return machine;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

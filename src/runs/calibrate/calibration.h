@@ -22,9 +22,11 @@
 #include "nadi/graph/dtype.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 struct CalibrationOptions {
   DeviceKind device = DeviceKind::kCpu;
@@ -58,4 +60,4 @@ Cluster calibrate(const CalibrationOptions& options, Communicator& world, Calibr
 // One machine of what jobs with different numbers of ranks have measured, in any order; at least one.
 Cluster machine_of(std::vector<Cluster> parts);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -6,7 +6,7 @@
 #include "nadi/calibrate/sample_run.h"
 #include "nadi/comm/single_process.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 ModelConfig small_gpt2() {
@@ -93,4 +93,4 @@ TEST(Calibration, AMachineHasAKindOfNodeForEachNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -11,7 +11,7 @@
 #include "nadi/calibrate/quiet_windows.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::int64_t kSmallestMessage = 1024;
@@ -173,4 +173,4 @@ MeasuredCollectives sample_communication(Communicator& world, const CommSampleOp
   return table;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

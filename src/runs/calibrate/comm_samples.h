@@ -15,7 +15,7 @@
 #include "nadi/cluster/measured_collectives.h"
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class QuietWindows;
 
@@ -33,4 +33,4 @@ std::int64_t comm_sample_count(std::int64_t ranks, const CommSampleOptions& opti
 MeasuredCollectives sample_communication(Communicator& world, const CommSampleOptions& options,
                                          QuietWindows& quiet);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

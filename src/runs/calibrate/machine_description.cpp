@@ -6,7 +6,7 @@
 #include "nadi/cpu/cpu_description.h"
 #include "nadi/cuda/cuda_available.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Ops that take less than this say more about the clock than about the device.
@@ -82,4 +82,4 @@ DeviceSpec describe_device(const CalibrationOptions& options, std::int64_t ranks
   return device;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -7,10 +7,10 @@
 #include "nadi/calibrate/calibration.h"
 #include "nadi/cluster/device.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Neither is empty. `kernels`: OpSamples::kernels(). `ranks` share the machine, each with so many threads.
 DeviceSpec describe_device(const CalibrationOptions& options, std::int64_t ranks, int threads,
                            MeasuredOps measured, std::span<const MeasuredOp> kernels);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 MeasuredOp product(std::int64_t flops, std::int64_t bytes, Nanoseconds time) {
@@ -30,4 +30,4 @@ TEST(MachineDescription, ATinyModelHasThePeakOfItsLongestKernel) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double nanoseconds_of(const ExecutedKernel& kernel) {
@@ -137,4 +137,4 @@ Nanoseconds OpSamples::between_kernels() const {
   return Nanoseconds{std::llround(median_of(gaps_))};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -25,9 +25,11 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline runs {
 
 class OpSamples {
  public:
@@ -59,4 +61,4 @@ double median_of(std::vector<double> values);  // 0 of none
 // Of runs of one program: the median time of each kernel, in nanoseconds.
 std::vector<double> kernel_medians(std::span<const ExecutedStep> steps);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -8,7 +8,7 @@
 #include "nadi/graph/ops.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // y = a + b, z = y + b, of 8 floats each: two ops that are the same to the table.
@@ -111,4 +111,4 @@ TEST(OpSamples, MedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

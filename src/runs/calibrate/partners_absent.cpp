@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/steady_time.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // A request is the time at which it was done.
@@ -80,4 +80,4 @@ Nanoseconds PartnersAbsent::wait(CommRequest request) {
 
 void PartnersAbsent::barrier(CommGroup /*group*/) {}
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

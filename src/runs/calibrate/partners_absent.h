@@ -12,7 +12,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class PartnersAbsent : public Communicator {
  public:
@@ -46,4 +46,4 @@ class PartnersAbsent : public Communicator {
   std::uint32_t groups_ = 1;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

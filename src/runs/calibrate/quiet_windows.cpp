@@ -6,7 +6,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/cpu/cpu_description.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double reduce_over_ranks(Communicator& world, double value, ReduceOp op) {
@@ -62,4 +62,4 @@ bool QuietWindows::end(double seconds) {
   return false;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -20,7 +20,7 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 using ReadProcessorUse = std::function<std::optional<ProcessorUse>()>;
 
@@ -56,4 +56,4 @@ class QuietWindows {
 double largest_over_ranks(Communicator& world, double value);
 double sum_over_ranks(Communicator& world, double value);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

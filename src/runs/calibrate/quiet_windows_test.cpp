@@ -4,7 +4,7 @@
 
 #include "nadi/comm/single_process.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr Nanoseconds kSecond{1'000'000'000};
@@ -63,4 +63,4 @@ TEST(QuietWindows, JudgesNothingThatIsShortOrUnknown) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline runs {
 
 void RankSkew::add(std::span<const ExecutedStep> steps) {
   const auto ranks = static_cast<std::size_t>(world_.size());
@@ -62,4 +62,4 @@ std::vector<MeasuredSkew> RankSkew::rows(double alone_speedup) const {
   return rows;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

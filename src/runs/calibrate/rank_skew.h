@@ -26,7 +26,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class RankSkew {
  public:
@@ -51,4 +51,4 @@ class RankSkew {
   std::array<Sums, kLengths> sums_ = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

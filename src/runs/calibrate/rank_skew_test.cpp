@@ -4,7 +4,7 @@
 
 #include "nadi/comm/thread_world_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr double kMs = 1e6;
@@ -69,4 +69,4 @@ TEST(RankSkew, NothingIsKnownWithoutAWindow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

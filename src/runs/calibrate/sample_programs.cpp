@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::int64_t kSampleLayers = 3;
@@ -199,4 +199,4 @@ std::vector<SampleProgram> sample_programs(const MeasuringOptions& options) {
   return list.take();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

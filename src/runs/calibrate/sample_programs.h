@@ -19,7 +19,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Of a rank's micro-batch.
 struct SampleSize {
@@ -47,4 +47,4 @@ struct MeasuringOptions {
 
 std::vector<SampleProgram> sample_programs(const MeasuringOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

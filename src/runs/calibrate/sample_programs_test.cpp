@@ -7,7 +7,7 @@
 #include "nadi/cluster/measured_ops.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 MeasuringOptions of_gpt2(std::int64_t ranks) {
@@ -104,4 +104,4 @@ TEST(SamplePrograms, OfGivenSizesAreTrainingWithThese) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

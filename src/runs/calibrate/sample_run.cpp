@@ -14,7 +14,7 @@
 #include "nadi/engine/engine.h"
 #include "nadi/engine/engine_memory.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::uint64_t kSampleSeed = 1;
@@ -182,4 +182,4 @@ std::vector<ExecutedStep> SampleRun::record(std::int64_t runs) {
   return steps;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

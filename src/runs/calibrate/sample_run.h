@@ -17,7 +17,7 @@
 #include "nadi/devices/make_engine.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class SampleRun {
  public:
@@ -46,4 +46,4 @@ class SampleRun {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -4,7 +4,7 @@
 #include "nadi/generate/generator.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using Tokens = std::vector<TokenId>;
@@ -37,4 +37,4 @@ TEST(CudaGenerate, GivesTheTokensOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -8,7 +8,7 @@
 #include "nadi/data/tokenizer_check.h"
 #include "nadi/model/model.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 void use_model(GenerationRequest& request, std::string model, ModelConfig config) {
   if (!model_of(config.architecture).generates())
@@ -43,4 +43,4 @@ bool fit_lengths(GenerationRequest& request, std::optional<std::int64_t> output_
   return cut;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

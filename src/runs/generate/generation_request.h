@@ -20,7 +20,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct GenerationRequest {
   std::string model;  // as the user named it
@@ -50,4 +50,4 @@ std::string use_tokenizer(GenerationRequest& request, const std::optional<std::s
 // Returns whether these are fewer.
 bool fit_lengths(GenerationRequest& request, std::optional<std::int64_t> output_tokens);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/model/tiny_models_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST(GenerationRequest, TakesModelsThatGenerate) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

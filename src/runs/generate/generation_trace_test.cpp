@@ -9,7 +9,7 @@
 #include "nadi/recording/execution.h"
 #include "nadi/recording/run_traces.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 TEST(GenerationTrace, IsThreeFiles) {
@@ -54,4 +54,4 @@ TEST(GenerationTrace, IsThreeFiles) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

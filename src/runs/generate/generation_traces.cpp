@@ -10,7 +10,7 @@
 #include "nadi/run/rank_clock.h"
 #include "nadi/unroll/plan_metadata.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 std::vector<std::pair<std::string, std::string>> metadata_of(const GenerationRequest& request,
@@ -80,4 +80,4 @@ RunTraceFiles write_generation_traces(const GenerationRequest& request, const Ge
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

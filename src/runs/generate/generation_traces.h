@@ -14,9 +14,12 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/recording/run_traces.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
+
 class Generator;
 struct GenerationRequest;
 struct RankClock;
@@ -35,4 +38,4 @@ void refuse_existing_traces(const std::string& prefix, const Communicator& world
 RunTraceFiles write_generation_traces(const GenerationRequest& request, const Generator& generator,
                                       const RankClock& clock);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

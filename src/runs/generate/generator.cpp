@@ -7,15 +7,15 @@
 #include "nadi/base/error.h"
 #include "nadi/comm/plan_groups.h"
 #include "nadi/comm/single_process.h"
-#include "nadi/engine/engine.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
 #include "nadi/run/sharded_state.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double seconds_now() {
@@ -277,4 +277,4 @@ std::string Generator::remark() const {
   return state_->engine_->remark();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

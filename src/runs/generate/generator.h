@@ -34,19 +34,25 @@
 #include <vector>
 
 #include "nadi/base/checked_memory.h"
-#include "nadi/engine/engine_memory.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
-
-class Communicator;
-struct ExecutedStep;
+namespace nadi::inline describe {
 struct ModelConfig;
 struct Plan;
 struct Program;
+}  // namespace nadi::inline describe
+namespace nadi::inline traces {
+struct ExecutedStep;
+}  // namespace nadi::inline traces
+namespace nadi::inline engines {
+class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 struct GeneratorOptions {
   std::int64_t batch_size = 1;      // prompts at a time
@@ -58,7 +64,7 @@ struct GeneratorOptions {
   double top_p = 1;        // and of these from the likeliest ones with this share of the probability
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
-  MathOptions math = {};         // of GPUs
+  MathOptions math = {};               // of GPUs
   int threads = 0;                     // 0: one per core
   double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
   std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones
@@ -143,4 +149,4 @@ class Generator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,15 +9,15 @@
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
-#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/cpu/cpu_engine.h"
-#include "nadi/reference/run_reference.h"
+#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
+#include "nadi/reference/run_reference.h"
 #include "nadi/run/weights.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using Tokens = std::vector<TokenId>;
@@ -277,4 +277,4 @@ TEST(Generator, RefusesWhatTheModelCannot) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/generate/generation_request.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double median_of(const std::vector<GenerationTimes>& times, double GenerationTimes::*part) {
@@ -45,4 +45,4 @@ GenerationResult measured_generation(Generator& generator, const GenerationReque
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -10,7 +10,7 @@
 
 #include "nadi/generate/generator.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct GenerationRequest;
 
@@ -23,4 +23,4 @@ struct MeasuredCallbacks {
 GenerationResult measured_generation(Generator& generator, const GenerationRequest& request,
                                      const MeasuredCallbacks& callbacks);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,7 +9,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 GenerationRequest request_for_tests(GeneratorOptions options) {
@@ -79,4 +79,4 @@ TEST(MeasuredGeneration, IsInterruptedBetweenRuns) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

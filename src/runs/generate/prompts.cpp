@@ -8,7 +8,7 @@
 #include "nadi/data/line_reader.h"
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Places in the line become places in the file.
@@ -97,4 +97,4 @@ std::int64_t longest_prompt(std::span<const std::vector<TokenId>> prompts, const
   return longest;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

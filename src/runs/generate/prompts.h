@@ -11,9 +11,11 @@
 #include "nadi/base/error.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct ModelConfig;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline runs {
 
 struct Prompts {
   std::vector<std::vector<TokenId>> ids = {};
@@ -51,4 +53,4 @@ Prompts random_prompts(const RandomPrompt& request, std::int64_t count);
 std::int64_t longest_prompt(std::span<const std::vector<TokenId>> prompts, const ModelConfig& config,
                             std::int64_t output_tokens);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -7,7 +7,7 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST(Prompts, LeaveRoomForTheOutput) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

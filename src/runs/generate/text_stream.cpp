@@ -7,7 +7,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Bytes at the end of the text with which `stop` begins, all of it left out.
@@ -62,4 +62,4 @@ std::string TextStream::take(std::string text, bool at_end) {
   return shown;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

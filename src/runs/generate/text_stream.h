@@ -21,7 +21,7 @@
 #include "nadi/generate/utf8_assembler.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct TextStreamOptions {
   std::string stop = {};               // the text ends before its first occurrence; empty: nowhere
@@ -51,4 +51,4 @@ class TextStream {
   bool stopped_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

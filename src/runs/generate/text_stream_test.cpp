@@ -6,7 +6,7 @@
 #include "nadi/text/utf8.h"
 #include "nadi/text/wordpiece_trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // The parts that a text comes in, a byte of it being a token.
@@ -95,4 +95,4 @@ TEST(TextStream, JoinsPiecesOfWordsAsTheTokenizerDoes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

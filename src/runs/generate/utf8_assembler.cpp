@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -73,4 +73,4 @@ std::string Utf8Assembler::take(bool at_end) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

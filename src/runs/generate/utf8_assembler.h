@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class Utf8Assembler {
  public:
@@ -26,4 +26,4 @@ class Utf8Assembler {
   std::string pending_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

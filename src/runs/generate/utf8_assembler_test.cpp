@@ -4,7 +4,7 @@
 
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -63,4 +63,4 @@ TEST(Utf8Assembler, ReplacesWhatIsNoCharacter) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -5,7 +5,7 @@
 
 #include "nadi/comm/communicator.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // By rank.
 template <class T>
@@ -47,4 +47,4 @@ std::int64_t Agreement::of(Rank rank, std::int64_t value) const {
   return all(value)[static_cast<std::size_t>(to_number(rank))];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -12,9 +12,11 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 class Agreement {
  public:
@@ -37,4 +39,4 @@ class Agreement {
   Communicator& world_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

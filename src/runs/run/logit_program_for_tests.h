@@ -14,7 +14,7 @@
 #include "nadi/model/model.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Keeps the logits in the variable "logits" instead of taking their loss.
 class LogitLayers : public Layers {
@@ -48,4 +48,4 @@ void set_if_wanted(Engine& engine, ProgramHandle program, const char* name, cons
   if (engine.has_input(program, name)) engine.set_input<T>(program, InputSet::kFirst, name, values);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -5,7 +5,7 @@
 #include "nadi/recording/run_traces.h"
 #include "nadi/run/agreement.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 RankClock measure_rank_clock(Communicator& world) {
   if (world.size() == 1) return {};
@@ -14,4 +14,4 @@ RankClock measure_rank_clock(Communicator& world) {
   return clock;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

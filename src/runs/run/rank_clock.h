@@ -5,9 +5,11 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 struct RankClock {
   Nanoseconds offset = {};                      // this rank's steady clock minus that of rank 0
@@ -17,4 +19,4 @@ struct RankClock {
 // Collective. Of one rank: nothing to bring anywhere.
 RankClock measure_rank_clock(Communicator& world);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/recording/kineto_merge.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name, Rank rank,
                               std::int64_t ranks) {
@@ -75,4 +75,4 @@ std::filesystem::path RunRecorder::merge() const {
   return target;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -37,7 +37,7 @@
 #include "nadi/recording/execution.h"
 #include "nadi/recording/run_traces.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct RecorderOptions {
   std::filesystem::path folder = {};
@@ -108,4 +108,4 @@ class RunRecorder {
   std::vector<ExecutedStep> kept_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

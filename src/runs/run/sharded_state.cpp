@@ -25,7 +25,7 @@
 #include "nadi/run/sharded_state_transfer.h"
 #include "nadi/run/weights.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Elements [first, first + count) of a whole tensor, in the type that is wanted.
@@ -342,4 +342,4 @@ void ShardedState::throw_everywhere(std::optional<Error> failed) {
   if (failed) throw *failed;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -48,16 +48,25 @@
 #include "nadi/parallel/logical_state.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFolder;
-class Communicator;
-class Engine;
-class PieceTransfer;
+}  // namespace nadi::inline ground
+namespace nadi::inline describe {
 class StagePrograms;
+}  // namespace nadi::inline describe
+namespace nadi::inline files {
 class Tokenizer;
 class WholeModel;
 struct TrainingState;
+}  // namespace nadi::inline files
+namespace nadi::inline engines {
+class Communicator;
+class Engine;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
+
+class PieceTransfer;
 
 // Whether a checkpoint has moments and masters. Without them a run goes on from it only with a fresh
 // optimizer.
@@ -123,4 +132,4 @@ class ShardedState {
   std::vector<std::size_t> parameters_, training_tensors_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -14,15 +14,15 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/training_state.h"
-#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/comm/plan_groups.h"
 #include "nadi/comm/thread_world_for_tests.h"
 #include "nadi/cpu/cpu_engine.h"
+#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::AllOf;
@@ -415,4 +415,4 @@ TEST_F(ShardedStateTest, ACutFileIsDamaged) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::int64_t kWindowBytes = 4 << 20;
@@ -107,4 +107,4 @@ std::span<const std::byte> PieceTransfer::receive_window(std::size_t tensor,
   return window_;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -25,7 +25,7 @@
 #include "nadi/comm/communicator.h"
 #include "nadi/parallel/logical_state.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Reads elements of a variable of this rank, from number `first` on.
 using ReadVariable =
@@ -57,4 +57,4 @@ class PieceTransfer {
   std::vector<std::byte> window_, packed_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -11,7 +11,7 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 std::vector<std::string> load_weights(Engine& engine, const std::filesystem::path& folder) {
   std::vector<WantedTensor> wanted;
@@ -73,4 +73,4 @@ void write_config_and_tokenizer(AtomicFolder& folder, const ModelConfig& config,
   for (const auto& [name, contents] : tokenizer->files()) folder.write(name, contents);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,12 +9,20 @@
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/graph/dtype.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class AtomicFolder;
-class Engine;
-class Tokenizer;
+}  // namespace nadi::inline ground
+namespace nadi::inline describe {
 struct ModelConfig;
+}  // namespace nadi::inline describe
+namespace nadi::inline files {
+class Tokenizer;
+}  // namespace nadi::inline files
+namespace nadi::inline engines {
+class Engine;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 // Reads every parameter that the engine has from a Hugging Face folder, converted to the engine's element
 // types. Returns the names in the files that were not used. Error (input) when one is missing or has another
@@ -30,4 +38,4 @@ void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& 
 void write_config_and_tokenizer(AtomicFolder& folder, const ModelConfig& config, DType dtype,
                                 const Tokenizer* tokenizer);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -11,9 +11,9 @@
 #include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/safetensors_reader.h"
-#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/comm/thread_world_for_tests.h"
 #include "nadi/cpu/cpu_engine.h"
+#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/tiny_models_for_tests.h"
@@ -23,7 +23,7 @@
 #include "nadi/run/sharded_state.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -204,4 +204,4 @@ TEST_F(WeightsTest, AreTheFilesOfAShardedState) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -8,7 +8,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Beyond these a schedule is a mistake in typing, and products of them would not be numbers.
@@ -199,4 +199,4 @@ BatchSchedule::Position BatchSchedule::position_after(std::int64_t steps,
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class BatchSchedule {
  public:
@@ -93,4 +93,4 @@ class BatchSchedule {
   std::vector<Phase> phases_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

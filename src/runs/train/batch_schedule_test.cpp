@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(BatchSchedule, RefusesWhatLeadsNowhere) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

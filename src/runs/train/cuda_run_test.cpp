@@ -11,7 +11,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ INSTANTIATE_TEST_SUITE_P(Tiny, CudaRun, testing::ValuesIn(kTinyModels),
                          [](const auto& test) { return test.param.name.substr(0, 4); });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

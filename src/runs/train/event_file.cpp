@@ -14,7 +14,7 @@
 #include "nadi/base/format.h"
 #include "nadi/chakra/protobuf_wire.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Fields of TensorFlow's messages Event, Summary and Summary.Value.
@@ -129,4 +129,4 @@ void EventFile::append(std::string_view event) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -21,7 +21,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct EventFileOptions {
   std::filesystem::path folder;
@@ -59,4 +59,4 @@ std::uint32_t crc32c(std::string_view bytes);
 // checksum says little.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

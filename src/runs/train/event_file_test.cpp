@@ -14,7 +14,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::HasSubstr;
@@ -148,4 +148,4 @@ TEST_F(EventFileTest, SaysThatARecordCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -10,7 +10,7 @@
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::HasSubstr;
@@ -126,4 +126,4 @@ TEST_F(LossScaleTest, OtherTypesHaveNone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -14,7 +14,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ TEST(MegatronSaves, WhatMegatronHasNoPlaceForIsRefusedBeforeTheFirstStep) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

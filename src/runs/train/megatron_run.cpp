@@ -21,7 +21,7 @@
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ void check_savable_for_megatron(const TrainOptions& options) {
   ShardLayout(options.config, split_of(options));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -10,9 +10,12 @@
 
 #include "nadi/base/checked_memory.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 class WholeModel;
+}  // namespace nadi::inline files
+
+namespace nadi::inline runs {
+
 struct TrainOptions;
 
 // The folder of an iteration, of either form. nullptr for any other folder, and for no path at all.
@@ -28,4 +31,4 @@ void save_for_megatron(const std::filesystem::path& ours, std::int64_t step, con
 // it does not have, a plan that it cannot split so.
 void check_savable_for_megatron(const TrainOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -3,7 +3,7 @@
 
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Each sample begins with a letter of its own, from which all that follows can be known: the loss can get as
@@ -25,4 +25,4 @@ TEST(Overfit, AModelLearnsItsSamplesByHeart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,7 +9,7 @@
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -236,4 +236,4 @@ TEST_F(RampUp, ARunMayGoOnWithTheScheduleOfItsCheckpoint) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

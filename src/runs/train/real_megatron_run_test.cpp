@@ -16,7 +16,7 @@
 #include "nadi/train/small_run_for_tests.h"
 #include "nadi/train/step_requests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(Real, RealMegatronRun, testing::Values("gpt-torch-tp1-p
                          });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -4,7 +4,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // 20 steps of gpt2-tiny with dropout, in fp32: doubles and floats agree.
@@ -28,4 +28,4 @@ TEST(ReferenceRun, LossesOfTheCpuAreThoseInDoublePrecision) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

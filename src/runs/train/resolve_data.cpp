@@ -18,7 +18,7 @@
 #include "nadi/text/wordpiece_trainer.h"
 #include "nadi/train/resolve_indexed_data.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Tokens of a tokenizer that is trained because there was no other.
@@ -216,4 +216,4 @@ ResolvedTrainData resolve_train_data(TrainDataRequest request, ModelConfig& conf
   return Resolver(request, config, listener).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

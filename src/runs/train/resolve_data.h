@@ -15,7 +15,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct TrainDataRequest {
   std::filesystem::path data = {};             // SQuAD file; empty: one in cache_dir, else the shipped sample
@@ -74,4 +74,4 @@ class DataListener {
 // and for a tokenizer that does not fit the model.
 ResolvedTrainData resolve_train_data(TrainDataRequest request, ModelConfig& config, DataListener& listener);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,7 +9,7 @@
 #include "nadi/data/megatron_data.h"
 #include "nadi/data/tokenizer_check.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 void find_tokenizer(TrainDataRequest& request, ResolvedTrainData& resolved) {
@@ -102,4 +102,4 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
   return resolved;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

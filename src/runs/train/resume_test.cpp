@@ -12,7 +12,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::AllOf;
@@ -225,4 +225,4 @@ TEST_F(ResumeRefused, AFinishedRunHasNothingLeftToDo) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

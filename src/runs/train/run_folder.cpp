@@ -13,7 +13,7 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 const std::filesystem::path& writable(const std::filesystem::path& folder) {
@@ -75,4 +75,4 @@ void RunFolder::remove(const std::filesystem::path& checkpoint) {
     stays(format("cannot remove {}: {}", checkpoint.string(), error.message()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

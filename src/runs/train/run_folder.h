@@ -18,7 +18,7 @@
 #include "nadi/train/run_lock.h"
 #include "nadi/train/train_listener.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct TrainOptions;
 
@@ -48,4 +48,4 @@ class RunFolder {
   std::vector<Checkpoint> replaced_;       // of another run, until this run has its first checkpoint
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -16,7 +16,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::string_view kOwnerPrefix = "process ";
@@ -124,4 +124,4 @@ RunLock::~RunLock() {
   close(folder_);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -13,7 +13,7 @@
 
 #include <filesystem>
 
-namespace nadi {
+namespace nadi::inline runs {
 
 inline constexpr const char* kRunLockFile = ".training.lock";
 
@@ -33,4 +33,4 @@ class RunLock {
   int descriptor_ = -1;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -11,7 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST_F(RunLockTest, TheFolderMayBeALink) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

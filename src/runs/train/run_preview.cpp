@@ -14,7 +14,7 @@
 #include "nadi/train/megatron_run.h"
 #include "nadi/train/step_requests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 std::int64_t steps_done(const TrainOptions& options) {
@@ -121,4 +121,4 @@ RunPreview preview_run(const TrainOptions& options, const BatchSource& data) {
   return preview;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -15,7 +15,7 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // A pipeline stage, whose ranks all need the same.
 struct StagePreview {
@@ -46,4 +46,4 @@ struct RunPreview {
 // Errors are those of train() for options that contradict each other or the plan.
 RunPreview preview_run(const TrainOptions& options, const BatchSource& data);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

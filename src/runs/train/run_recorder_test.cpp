@@ -14,7 +14,7 @@
 #include "nadi/recording/execution_for_tests.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -364,4 +364,4 @@ TEST_F(RecordedRun, TheRecordDoesNotChangeTheRun) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -9,7 +9,7 @@
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr const char* kSkippedSteps = "skipped_steps";
@@ -335,4 +335,4 @@ void RunState::finish_epoch() {
   state_.epoch_tokens = 0;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

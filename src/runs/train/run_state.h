@@ -22,7 +22,7 @@
 #include "nadi/train/batch_schedule.h"
 #include "nadi/train/train_listener.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 struct TrainOptions;
 
@@ -97,4 +97,4 @@ class RunState {
   TrainingState state_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

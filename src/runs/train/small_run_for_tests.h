@@ -13,16 +13,16 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
+#include "nadi/comm/single_process.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/squad.h"
-#include "nadi/comm/single_process.h"
 #include "nadi/devices/device_for_tests.h"
 #include "nadi/devices/make_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Keeps what a run tells.
 struct Told : TrainListener {
@@ -136,4 +136,4 @@ class SmallRun {
   SampleSet train_, validation_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

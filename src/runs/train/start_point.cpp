@@ -9,7 +9,7 @@
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/train/megatron_run.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ StartPoint find_start(const StartRequest& request) {
   return start;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

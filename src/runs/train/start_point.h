@@ -13,7 +13,7 @@
 #include "nadi/base/checked_memory.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // Empty paths: not given.
 struct StartRequest {
@@ -53,4 +53,4 @@ struct StartPoint {
 };
 StartPoint find_start(const StartRequest& request);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

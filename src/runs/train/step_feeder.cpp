@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double fed_at() {
@@ -68,4 +68,4 @@ void StepFeeder::feed_ahead() {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

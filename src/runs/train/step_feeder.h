@@ -26,7 +26,7 @@
 #include "nadi/train/run_state.h"
 #include "nadi/train/step_inputs.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // What the steps of a batch size run.
 struct StepProgram {
@@ -81,4 +81,4 @@ class StepFeeder {
   InputSet next_set_ = InputSet::kFirst;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

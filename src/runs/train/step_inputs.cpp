@@ -6,7 +6,7 @@
 
 #include "nadi/graph/shard.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Programs have the inputs that their graphs read; a GPT-2 has no token types.
@@ -57,4 +57,4 @@ void set_random(const StepInputs& inputs, const StepScalars& scalars, std::int64
   set_if_wanted<std::int64_t>(inputs, "random", random, micro_batch);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -7,7 +7,7 @@
 #include "nadi/engine/engine.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // What one step of training reads besides its samples.
 struct StepScalars {
@@ -35,4 +35,4 @@ void set_batch(const StepInputs& inputs, const Batch& batch, std::int64_t micro_
 void set_random(const StepInputs& inputs, const StepScalars& scalars, std::int64_t micro_batch,
                 std::int64_t first_sample);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

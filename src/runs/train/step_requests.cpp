@@ -3,11 +3,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
-#include "nadi/engine/engine_memory.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/parallel/step_check.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 StepRequest training_request(const TrainOptions& options, std::int64_t micro_batches) {
   return {.kind = StepKind::kTrain,
@@ -82,4 +82,4 @@ EngineMemory predicted_engine_memory(const TrainOptions& options, Rank rank) {
       program, plan_kernels(options.device, program, {.threads = options.threads, .math = options.math}));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -5,7 +5,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 // A step of so many micro-batches on each data-parallel rank.
 StepRequest training_request(const TrainOptions& options, std::int64_t micro_batches);
@@ -21,4 +21,4 @@ BatchSchedule batch_schedule_of(const TrainOptions& options);
 // each size must be one that can be built. Error (usage) for the first that is not.
 void check_batch_schedule(const TrainOptions& options, const BatchSchedule& batches);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // The number behind "NAME:" in a file of /proc; kilobytes where it says kB.
@@ -47,4 +47,4 @@ std::vector<std::pair<std::string, double>> SystemFigures::now() {
   return figures;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -16,7 +16,7 @@
 
 #include "nadi/base/processor_use.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class SystemFigures {
  public:
@@ -27,4 +27,4 @@ class SystemFigures {
   std::optional<ProcessorUse> before_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -11,9 +11,11 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunTraceFiles;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline runs {
 
 // How long a part of a step took, on each rank.
 struct StepPart {
@@ -67,4 +69,4 @@ class TrainListener {
   virtual void traced(const RunTraceFiles& files) = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

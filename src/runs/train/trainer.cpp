@@ -16,11 +16,11 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/whole_model.h"
-#include "nadi/data/batch_source.h"
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/plan_groups.h"
-#include "nadi/engine/engine.h"
+#include "nadi/data/batch_source.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
@@ -37,7 +37,7 @@
 #include "nadi/unroll/plan_metadata.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 double seconds_now() {
@@ -492,4 +492,4 @@ TrainResult train(const TrainOptions& options, const TrainData& data, Communicat
   return Trainer(options, data, world, listener).run(stop_asked);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -23,8 +23,8 @@
 
 #include "nadi/base/checked_memory.h"
 #include "nadi/checkpoint/weight_file.h"
-#include "nadi/engine/engine_memory.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
@@ -36,11 +36,15 @@
 #include "nadi/train/batch_schedule.h"
 #include "nadi/train/train_listener.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 class BatchSource;
-class Communicator;
 class Tokenizer;
+}  // namespace nadi::inline files
+namespace nadi::inline engines {
+class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline runs {
 
 // Which schedules a run continues with when its options have other schedules than its checkpoint.
 enum class ScheduleOnResume : std::uint8_t {
@@ -80,8 +84,8 @@ struct TrainOptions {
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
   MathOptions math = {};  // of GPUs
-  int threads = 0;              // of each rank; 0: one per core
-  double slowdown = 1;          // computes that many times slower, for experiments with mixed speeds
+  int threads = 0;        // of each rank; 0: one per core
+  double slowdown = 1;    // computes that many times slower, for experiments with mixed speeds
 
   bool evaluate = true;                 // at the end of every epoch
   std::int64_t eval_steps = 0;          // and every so many steps; 0 disables it
@@ -151,4 +155,4 @@ EngineMemory predicted_engine_memory(const TrainOptions& options, Rank rank);
 TrainResult train(const TrainOptions& options, const TrainData& data, Communicator& world,
                   TrainListener& listener, const std::function<bool()>& stop_asked);
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -12,7 +12,7 @@
 #include "nadi/data/batch_source.h"
 #include "nadi/train/small_run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 using testing::ElementsAre;
@@ -462,4 +462,4 @@ TEST_F(TrainerTest, SameSeedSameLossesOtherSeedOthers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -13,7 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 constexpr std::size_t kLogBlock = 32768;
@@ -90,4 +90,4 @@ void WandbLog::write(std::string_view bytes) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline runs {
 
 class WandbLog {
  public:
@@ -40,4 +40,4 @@ class WandbLog {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

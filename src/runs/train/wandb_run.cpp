@@ -14,7 +14,7 @@
 #include "nadi/base/version.h"
 #include "nadi/chakra/protobuf_wire.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 // Fields of the messages of wandb_internal.proto that are written here.
@@ -217,4 +217,4 @@ void WandbRun::finish(int exit_code) {
   append([](WireWriter& out) { put_message(out, wandb_field::kFooter, [] {}); });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

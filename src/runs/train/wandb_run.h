@@ -33,9 +33,11 @@
 #include "nadi/train/train_listener.h"
 #include "nadi/train/wandb_log.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 class WireWriter;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline runs {
 
 struct WandbOptions {
   std::filesystem::path folder = ".";  // wandb/ is made in it
@@ -82,4 +84,4 @@ class WandbRun {
   std::optional<Nanoseconds> system_time_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline runs

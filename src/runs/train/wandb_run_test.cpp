@@ -14,7 +14,7 @@
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -230,4 +230,4 @@ TEST(WandbIds, AreOfTheirAlphabetAndDiffer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline runs

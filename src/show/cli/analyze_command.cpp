@@ -22,7 +22,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kShownRows = 10;
@@ -202,4 +202,4 @@ std::unique_ptr<Command> make_analyze_command() {
   return std::make_unique<AnalyzeCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

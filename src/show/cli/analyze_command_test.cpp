@@ -9,7 +9,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ContainsRegex;
@@ -338,4 +338,4 @@ TEST(Analyze, NamesOfTables) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

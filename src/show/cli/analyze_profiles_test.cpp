@@ -17,7 +17,7 @@
 #include "nadi/report/verdict_text.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -204,4 +204,4 @@ TEST(AnalyzeRealProfiles, RandomWindowsAddUp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -17,22 +17,22 @@
 #include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cluster/cluster_file.h"
-#include "nadi/command_line/command.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/comm/launcher_environment.h"
 #include "nadi/comm/mpi_session.h"
 #include "nadi/comm/single_process.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/cpu/cpu_description.h"
 #include "nadi/cuda/cuda_available.h"
-#include "nadi/process/free_memory.h"
 #include "nadi/launch/rank_world.h"
 #include "nadi/model/config_file.h"
+#include "nadi/process/free_memory.h"
 #include "nadi/report/calibration_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 #include "nadi/terminal/silent_console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -307,4 +307,4 @@ std::unique_ptr<Command> make_calibrate_command() {
   return std::make_unique<CalibrateCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

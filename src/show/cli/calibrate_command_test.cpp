@@ -4,7 +4,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cluster/cluster_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(Calibrate, RefusesWhatItCannotMeasure) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -22,7 +22,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownPerRule = 10;
@@ -104,4 +104,4 @@ std::unique_ptr<Command> make_check_command() {
   return std::make_unique<CheckCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST_F(CheckCommandTest, NamesMistakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

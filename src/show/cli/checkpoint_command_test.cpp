@@ -8,7 +8,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ TEST(CheckpointCommands, BadInputHasItsMessage) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

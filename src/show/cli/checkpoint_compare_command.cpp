@@ -12,7 +12,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kShownDifferences = 20;
@@ -70,4 +70,4 @@ std::unique_ptr<Command> make_checkpoint_compare_command() {
   return std::make_unique<CheckpointCompareCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Threads wait for the disk most of the time: many keep it busy, above all on a machine that has other work
@@ -92,4 +92,4 @@ std::unique_ptr<Command> make_checkpoint_convert_command() {
   return std::make_unique<CheckpointConvertCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

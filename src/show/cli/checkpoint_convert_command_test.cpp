@@ -9,7 +9,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST_F(CheckpointConvert, Mistakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

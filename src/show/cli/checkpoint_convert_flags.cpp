@@ -13,7 +13,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/model/config_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -383,4 +383,4 @@ void check_claims(const Flags& flags, const ModelConfig& config) {
                              kPositions[*positions], is));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 
 #include "nadi/checkpoint_conversion/convert_checkpoint.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -25,4 +25,4 @@ ResolvedConversion resolve_conversion(const Flags& flags);
 // (usage) if not.
 void check_claims(const Flags& flags, const ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

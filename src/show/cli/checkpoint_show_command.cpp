@@ -12,7 +12,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class CheckpointShowCommand : public Command {
@@ -71,4 +71,4 @@ std::unique_ptr<Command> make_checkpoint_show_command() {
   return std::make_unique<CheckpointShowCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(ChecksumsTest, LinksInARunsFolderAreNotFollowed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/job_files/job_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_outputs_flag(Flags& flags) {
   flags.add({.names = {"--outputs"},
@@ -37,4 +37,4 @@ ChosenJob choose_job(const std::string& job, const std::filesystem::path& output
   return chosen;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -29,4 +29,4 @@ struct ChosenJob {
 // An id without a folder is taken for one of Slurm's. Error (usage) for a folder that no job of ours left.
 ChosenJob choose_job(const std::string& job, const std::filesystem::path& outputs);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

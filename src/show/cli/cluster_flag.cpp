@@ -4,7 +4,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_cluster_flag(Flags& flags, std::string help, std::string fallback) {
   flags.add({.names = {"--cluster", "--hw-config"},
@@ -21,4 +21,4 @@ std::optional<Cluster> given_cluster(const Flags& flags) {
   return name ? std::optional(load_cluster(*name)) : std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/cluster/cluster.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -16,4 +16,4 @@ void add_cluster_flag(Flags& flags, std::string help, std::string fallback);
 // The cluster that was asked for; nothing where none was. Error as load_cluster() throws.
 std::optional<Cluster> given_cluster(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

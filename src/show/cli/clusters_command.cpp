@@ -13,7 +13,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 void list_clusters(const Flags& flags, Console& console) {
@@ -63,4 +63,4 @@ std::unique_ptr<Command> make_clusters_command() {
   return std::make_unique<ClustersCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

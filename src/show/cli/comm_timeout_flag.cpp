@@ -13,7 +13,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using std::chrono::milliseconds;
@@ -133,4 +133,4 @@ std::string_view comm_timeout_hint() {
   return "--comm-timeout 30min waits longer, --comm-timeout 0 for ever";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

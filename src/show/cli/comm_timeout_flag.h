@@ -8,7 +8,7 @@
 
 #include "nadi/launch/rank_watch.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -35,4 +35,4 @@ RankWatchOptions rank_watch_options(const Flags& flags, const Console& console);
 // What helps after "no rank has made progress".
 std::string_view comm_timeout_hint();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/command_line/command.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Defined in the commands' own files.
 std::unique_ptr<Command> make_models_command();
@@ -303,4 +303,4 @@ const CommandTable& commands() {
   return kTable;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

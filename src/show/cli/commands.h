@@ -1,10 +1,10 @@
 // The table of all commands. A new command is a file with a make function and one entry there.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline show {
 
 class CommandTable;
 
 const CommandTable& commands();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -23,7 +23,7 @@
 #include "nadi/trace/file_patterns.h"
 #include "nadi/trace/step_processors.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ std::unique_ptr<Command> make_compare_command() {
   return std::make_unique<CompareCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(Compare, NeedsTimesAndACluster) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::vector<std::string_view> shell_names() {
@@ -57,4 +57,4 @@ std::unique_ptr<Command> make_completion_command() {
   return std::make_unique<CompletionCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::Contains;
@@ -190,4 +190,4 @@ TEST(CompletionCommand, PrintsAScriptForEachShell) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,13 +5,13 @@
 #include "nadi/base/format.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/command_line/completion.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/report/analysis_tables.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_client.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::vector<Candidate> known_models() {
@@ -72,4 +72,4 @@ std::span<const ValueSource> completion_values() {
   return kValues;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

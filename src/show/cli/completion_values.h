@@ -3,10 +3,10 @@
 
 #include <span>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ValueSource;
 
 std::span<const ValueSource> completion_values();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

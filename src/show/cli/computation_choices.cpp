@@ -11,7 +11,7 @@
 #include "nadi/launch/rank_threads.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // What is only planned may be for another machine.
@@ -66,8 +66,7 @@ std::vector<FlagSpec> math_flags() {
 }
 
 MathOptions resolve_math(const Flags& flags, DeviceKind device) {
-  const MathOptions math{.tf32 = flags.given("--tf32"),
-                               .deterministic = flags.given("--deterministic")};
+  const MathOptions math{.tf32 = flags.given("--tf32"), .deterministic = flags.given("--deterministic")};
   if (math.tf32 && device != DeviceKind::kCuda)
     throw usage_error(format("--tf32 does not apply to --device {}", to_string(device)),
                       "it goes with --device cuda");
@@ -132,4 +131,4 @@ int resolve_threads(const Flags& flags) {
   return threads_of_rank(process_environment());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/compute_dtypes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
                                         OptimizerKind::kSgdSai};
@@ -41,4 +41,4 @@ Recompute resolve_recompute(const Flags& flags);
 // --threads, else the rank's share of the cores of its host (job/rank_threads.h).
 int resolve_threads(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -19,7 +19,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ std::unique_ptr<Command> make_convert_command() {
   return std::make_unique<ConvertCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

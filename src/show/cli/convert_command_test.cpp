@@ -7,7 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -241,4 +241,4 @@ TEST_F(ConvertCommandTest, DoesNotMakeAnEmptyTraceOfNonsense) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class DamagedTrace : public testing::Test {
@@ -69,4 +69,4 @@ TEST_F(DamagedTrace, FlippedBitsNeverCrash) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/download/get_data.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string described_data() {
@@ -82,4 +82,4 @@ std::unique_ptr<Command> make_data_get_command() {
   return std::make_unique<DataGetCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

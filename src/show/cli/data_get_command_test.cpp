@@ -6,7 +6,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -42,4 +42,4 @@ TEST(DataGetCommand, ChecksWhatItIsGiven) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/report/data_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::int64_t required_number(const Flags& flags, std::string_view name) {
@@ -87,4 +87,4 @@ std::unique_ptr<Command> make_data_index_command() {
   return std::make_unique<DataIndexCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

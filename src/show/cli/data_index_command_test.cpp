@@ -5,7 +5,7 @@
 #include "nadi/data/indexed_dataset_for_tests.h"
 #include "nadi/data/npy_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST_F(DataIndexCommandTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kShownDocuments = 3;  // without --documents
@@ -110,4 +110,4 @@ std::unique_ptr<Command> make_data_inspect_command() {
   return std::make_unique<DataInspectCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

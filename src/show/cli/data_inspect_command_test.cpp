@@ -10,7 +10,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -149,4 +149,4 @@ TEST_F(DataInspectCommandTest, CanBeInterrupted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kMostWorkers = 1024;
@@ -171,4 +171,4 @@ std::unique_ptr<Command> make_data_preprocess_command() {
   return std::make_unique<DataPreprocessCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST_F(DataPreprocessCommandTest, AnInterruptLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

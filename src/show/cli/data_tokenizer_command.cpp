@@ -12,7 +12,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class DataTokenizerCommand : public Command {
@@ -84,4 +84,4 @@ std::unique_ptr<Command> make_data_tokenizer_command() {
   return std::make_unique<DataTokenizerCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

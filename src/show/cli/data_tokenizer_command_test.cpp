@@ -9,7 +9,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST_F(DataTokenizerCommandTest, AnInterruptLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/report/devices_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class DevicesCommand : public Command {
@@ -35,4 +35,4 @@ std::unique_ptr<Command> make_devices_command() {
   return std::make_unique<DevicesCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

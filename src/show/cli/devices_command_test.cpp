@@ -4,7 +4,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cuda/cuda_available.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(Devices, TakesNoOtherArguments) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

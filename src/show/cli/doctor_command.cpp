@@ -10,7 +10,7 @@
 #include "nadi/report/doctor_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class DoctorCommand : public Command {
@@ -37,4 +37,4 @@ std::unique_ptr<Command> make_doctor_command() {
   return std::make_unique<DoctorCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

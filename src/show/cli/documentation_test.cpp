@@ -17,7 +17,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -480,4 +480,4 @@ TEST(MegatronPage, ItsScriptRuns) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

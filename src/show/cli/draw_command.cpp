@@ -19,7 +19,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -256,4 +256,4 @@ std::unique_ptr<Command> make_draw_command() {
   return std::make_unique<DrawCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

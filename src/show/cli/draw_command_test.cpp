@@ -6,7 +6,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/temporary_variable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -193,4 +193,4 @@ TEST_F(DrawCommandTest, HostileNamesStayTexts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,4 +47,4 @@ TEST(DryTrace, HashesOfAllPlansAreThoseOfTheTable) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

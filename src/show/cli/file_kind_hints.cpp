@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 struct Use {
@@ -48,4 +48,4 @@ std::string hint_for(FileKind kind, std::string_view command) {
   return hint;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/job_files/resumed_words.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,4 +39,4 @@ void refuse_finished_run(const JobFile& job, const Flags& train) {
              newest.step * 2));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/job_files/job_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -11,4 +11,4 @@ class Flags;
 // Nothing happens where the checkpoints are not here, or the number of steps is not said.
 void refuse_finished_run(const JobFile& job, const Flags& train);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -1,6 +1,6 @@
 #include "nadi/cli/flag_hints.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr FlagWording kWordings[]{
@@ -68,4 +68,4 @@ std::string hint_with_flags(std::string hint) {
   return hint;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Words of a library's hint, and those of the program in their place. A test looks for the former in the
 // sources.
@@ -18,4 +18,4 @@ std::span<const FlagWording> flag_wordings();
 // "read the file leniently to ..." becomes "use --lenient to ...". A hint without such words stays as it is.
 std::string hint_with_flags(std::string hint);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

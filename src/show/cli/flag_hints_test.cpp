@@ -8,7 +8,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,7 +18,8 @@ std::string library_sources() {
   std::string texts;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source_folder() / "src")) {
     const std::string path = entry.path().string();
-    if (path.find("/src/show/cli/") == std::string::npos && path.ends_with(".cpp") && !path.ends_with("_test.cpp"))
+    if (path.find("/src/show/cli/") == std::string::npos && path.ends_with(".cpp") &&
+        !path.ends_with("_test.cpp"))
       texts += read_text(entry.path());
   }
   std::string joined;
@@ -49,4 +50,4 @@ TEST(FlagHints, AreOfHintsThatTheLibraryGives) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

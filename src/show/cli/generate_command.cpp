@@ -16,10 +16,10 @@
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/start_ranks.h"
+#include "nadi/comm/communicator.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/trace_pictures.h"
-#include "nadi/comm/communicator.h"
 #include "nadi/generate/generation_request.h"
 #include "nadi/generate/generation_traces.h"
 #include "nadi/generate/measured_generation.h"
@@ -31,7 +31,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/silent_console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Prompts per batch by default. Larger batches need more memory.
@@ -414,4 +414,4 @@ std::unique_ptr<Command> make_generate_command() {
   return std::make_unique<GenerateCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

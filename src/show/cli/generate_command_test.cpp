@@ -13,7 +13,7 @@
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/utf8.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -377,4 +377,4 @@ TEST(GenerateCommand, TakesAnotherTokenizer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

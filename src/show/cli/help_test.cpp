@@ -11,13 +11,13 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/process/find_program.h"
 #include "nadi/megatron/megatron_flags.h"
+#include "nadi/process/find_program.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/wrap.h"
 #include "nadi/testing/job_logs.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -361,4 +361,4 @@ TEST(Program, NamesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

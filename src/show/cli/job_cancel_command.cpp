@@ -11,7 +11,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class JobCancelCommand : public Command {
@@ -41,4 +41,4 @@ std::unique_ptr<Command> make_job_cancel_command() {
   return std::make_unique<JobCancelCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

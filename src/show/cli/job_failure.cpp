@@ -4,11 +4,11 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/job_log/job_log.h"
 #include "nadi/job_files/job_folder.h"
+#include "nadi/job_log/job_log.h"
 #include "nadi/terminal/full_screen.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,4 +50,4 @@ std::string failure_text(const SubmittedJob& submitted, const JobStatus& status)
                        submitted.id);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

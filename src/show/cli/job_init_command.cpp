@@ -8,14 +8,14 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/process/find_program.h"
 #include "nadi/job_files/job_folder.h"
+#include "nadi/process/find_program.h"
 #include "nadi/scheduler/job_start.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // A start is worth having also where Slurm does not answer: the file says so.
@@ -67,4 +67,4 @@ std::unique_ptr<Command> make_job_init_command() {
   return std::make_unique<JobInitCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

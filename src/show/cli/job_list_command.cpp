@@ -10,13 +10,13 @@
 #include "nadi/cli/chosen_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/report/jobs_report.h"
 #include "nadi/job_files/job_folder.h"
+#include "nadi/report/jobs_report.h"
 #include "nadi/scheduler/slurm_client.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::string_view, 3> kSchedulers{"auto", "slurm", "local"};
@@ -75,4 +75,4 @@ std::unique_ptr<Command> make_job_list_command() {
   return std::make_unique<JobListCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

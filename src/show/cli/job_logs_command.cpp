@@ -22,7 +22,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLogBlock = std::size_t{256} << 10;
@@ -207,4 +207,4 @@ std::unique_ptr<Command> make_job_logs_command() {
   return std::make_unique<JobLogsCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,14 +15,14 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/job_page.h"
 #include "nadi/draw/job_timeline.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/job_report/folder_report.h"
 #include "nadi/job_report/job_report_json.h"
 #include "nadi/report/job_report_text.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ std::unique_ptr<Command> make_job_report_command() {
   return std::make_unique<JobReportCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class JobResumeCommand : public Command {
@@ -60,4 +60,4 @@ std::unique_ptr<Command> make_job_resume_command() {
   return std::make_unique<JobResumeCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

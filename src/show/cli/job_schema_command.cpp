@@ -5,14 +5,14 @@
 #include "nadi/base/error.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/tables/report_table.h"
 #include "nadi/job_files/job_file.h"
 #include "nadi/job_files/job_variables.h"
+#include "nadi/tables/report_table.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 ReportTable variables_table() {
@@ -47,4 +47,4 @@ std::unique_ptr<Command> make_job_schema_command() {
   return std::make_unique<JobSchemaCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

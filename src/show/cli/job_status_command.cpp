@@ -12,7 +12,7 @@
 #include "nadi/report/jobs_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class JobStatusCommand : public Command {
@@ -48,4 +48,4 @@ std::unique_ptr<Command> make_job_status_command() {
   return std::make_unique<JobStatusCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,23 +16,23 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/process/find_program.h"
+#include "nadi/job_files/job_file.h"
+#include "nadi/job_files/job_placement.h"
+#include "nadi/job_files/old_settings.h"
+#include "nadi/job_scripts/local_script.h"
+#include "nadi/job_scripts/rank_function.h"
+#include "nadi/job_scripts/slurm_script.h"
 #include "nadi/megatron/megatron_command.h"
 #include "nadi/megatron/plan_flags.h"
 #include "nadi/model/config_file.h"
 #include "nadi/plan/plan_file.h"
-#include "nadi/job_files/job_file.h"
-#include "nadi/job_files/job_placement.h"
-#include "nadi/job_scripts/local_script.h"
-#include "nadi/job_files/old_settings.h"
-#include "nadi/job_scripts/rank_function.h"
+#include "nadi/process/find_program.h"
 #include "nadi/scheduler/scheduler.h"
-#include "nadi/job_scripts/slurm_script.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -321,4 +321,4 @@ std::unique_ptr<Command> make_job_submit_command() {
   return std::make_unique<JobSubmitCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/process/find_program.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -257,4 +257,4 @@ TEST(JobCommands, MasterAndSlavesAreOneHeterogeneousJob) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,15 +15,15 @@
 #include "nadi/cli/watched_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/job_log/job_follower.h"
 #include "nadi/report/job_result_text.h"
 #include "nadi/report/watch_report.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/full_screen.h"
 #include "nadi/terminal/output_stream.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using std::chrono::milliseconds;
@@ -361,4 +361,4 @@ std::unique_ptr<Command> make_job_watch_command() {
   return std::make_unique<JobWatchCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/temporary_variable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(JobLogs, OfNodes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -24,7 +24,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class LaunchCommand : public Command {
@@ -203,4 +203,4 @@ std::unique_ptr<Command> make_launch_command() {
   return std::make_unique<LaunchCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

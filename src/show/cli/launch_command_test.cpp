@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/process/find_program.h"
-#include "nadi/launch/launch_token.h"
 #include "nadi/job_files/resumed_words.h"
+#include "nadi/launch/launch_token.h"
+#include "nadi/process/find_program.h"
 #include "nadi/testing/temporary_variable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(WordsToResume, AddResumeWhereTrainingSaves) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

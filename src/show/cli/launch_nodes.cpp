@@ -12,12 +12,12 @@
 #include "nadi/base/version.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/process/find_program.h"
 #include "nadi/launch/host_list.h"
 #include "nadi/launch/joined_node.h"
+#include "nadi/process/find_program.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr int kMostNodes = 4096;
@@ -168,4 +168,4 @@ void run_job_on_nodes(const LaunchNodes& nodes, JobOptions options, std::optiona
     run_guest(nodes, options, console);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 
 #include "nadi/launch/launch_meeting.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -33,4 +33,4 @@ LaunchNodes resolve_nodes(const Flags& flags);
 void run_job_on_nodes(const LaunchNodes& nodes, JobOptions options, std::optional<std::int64_t> planned,
                       Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,12 +4,12 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cli/comm_timeout_flag.h"
-#include "nadi/report/rank_output.h"
 #include "nadi/job_files/resumed_words.h"
+#include "nadi/report/rank_output.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kLessMemory =
@@ -59,4 +59,4 @@ void run_job(const JobOptions& options, Console& console) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

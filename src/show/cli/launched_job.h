@@ -20,7 +20,7 @@
 
 #include "nadi/launch/launch.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -40,4 +40,4 @@ struct JobOptions {
 
 void run_job(const JobOptions& options, Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/train_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST_F(LogLevelOfTraining, LeavesResultsAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

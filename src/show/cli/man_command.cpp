@@ -13,7 +13,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,4 +65,4 @@ std::unique_ptr<Command> make_man_command() {
   return std::make_unique<ManCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

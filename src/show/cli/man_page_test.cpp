@@ -8,7 +8,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST(ManPage, AllAreWritten) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_max_memory_flag(Flags& flags, std::string_view group) {
   flags.add({.names = {"--max-memory"},
@@ -18,4 +18,4 @@ MemoryLimit memory_limit_of(const Flags& flags) {
   return MemoryLimit(flags.bytes("--max-memory"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/base/memory_limit.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -14,4 +14,4 @@ void add_max_memory_flag(Flags& flags, std::string_view group = "flags");
 // What the flag says; without it the limit follows from the size of each file.
 MemoryLimit memory_limit_of(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/train_options_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AnyOf;
@@ -487,4 +487,4 @@ TEST_F(MegatronFlags, DataPathsAreWeightedOrNot) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/cli/train_options_for_tests.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -184,4 +184,4 @@ TEST(MegatronModel, DefaultsThatDoNotApplyAreSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/launch/memory_shortage.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string advice(const MemoryShortage& shortage, StepKind kind) {
@@ -52,4 +52,4 @@ void check_memory(Communicator& world, const MemorySummary& needed, StepKind kin
     throw environment_error(shortage->message, advice(*shortage, kind));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

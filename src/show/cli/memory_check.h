@@ -6,9 +6,11 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
-
+namespace nadi::inline engines {
 class Communicator;
+}  // namespace nadi::inline engines
+
+namespace nadi::inline show {
 
 // Collective: all ranks call it, each with the memory that it needs itself. Error (environment) with the
 // needed memory, the free memory, and the flags that need less for steps of `kind`.
@@ -16,4 +18,4 @@ void check_memory(Communicator& world, const MemorySummary& needed, StepKind kin
 // The same for the memory of the GPU that each rank takes.
 void check_gpu_memory(Communicator& world, const EngineMemory& needed, StepKind kind);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(MemoryCheck, IsLeftOutWhenTheUserSaysSo) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class ModelsCommand : public Command {
@@ -38,4 +38,4 @@ std::unique_ptr<Command> make_models_command() {
   return std::make_unique<ModelsCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

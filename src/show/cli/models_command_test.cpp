@@ -4,7 +4,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(Models, ListsEveryBuiltInModel) {
@@ -36,4 +36,4 @@ TEST(Models, ShowsGroupedHeads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class Pipe {
@@ -100,4 +100,4 @@ TEST(RunCli, ColoursOnlyWhereTheyAreWanted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

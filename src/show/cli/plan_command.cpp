@@ -33,7 +33,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kDefaultTop = 10;
@@ -410,4 +410,4 @@ std::unique_ptr<Command> make_plan_command() {
   return std::make_unique<PlanCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

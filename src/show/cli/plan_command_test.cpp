@@ -9,7 +9,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -276,4 +276,4 @@ TEST_F(PlanCommandTest, EndsOnCtrlC) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

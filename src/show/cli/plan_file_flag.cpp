@@ -11,7 +11,7 @@
 #include "nadi/model/config_file.h"
 #include "nadi/plan/device_runs.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ std::vector<std::string> placement_notes(const PlanFile& file, const fs::path& p
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -19,7 +19,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 FlagSpec plan_file_flag(std::string_view group);
 
@@ -41,4 +41,4 @@ std::optional<Cluster> cluster_of_plan(const PlanFile& file, const std::filesyst
 std::vector<std::string> placement_notes(const PlanFile& file, const std::filesystem::path& path,
                                          bool one_machine);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,11 +8,11 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/train_options_for_tests.h"
 #include "nadi/cluster/cluster_file.h"
-#include "nadi/process/find_program.h"
 #include "nadi/megatron/megatron_command.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -323,4 +323,4 @@ TEST_F(PlanFileFlag, LaunchSaysWhatContradictsThePlan) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Larger numbers are typing mistakes.
@@ -157,4 +157,4 @@ std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config
   return settings;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct PlanFlag {
   FlagSpec spec;
@@ -33,4 +33,4 @@ std::string empty_stages_note(const ModelConfig& config, const Plan& plan);
 std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config, const StepRequest& request,
                                    const Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST(PlanFlags, TheFlagsThatAreShownCanBeUsedAgain) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

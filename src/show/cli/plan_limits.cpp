@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/parse_duration.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // A text that is read from its front.
@@ -126,4 +126,4 @@ Nanoseconds parse_deadline(const std::string& text, std::int64_t tokens_per_step
   return Nanoseconds{static_cast<std::int64_t>(std::min(step, kLongest))};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

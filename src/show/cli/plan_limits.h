@@ -9,7 +9,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Dollars per million tokens: "5 $/1M tokens", "$0.02/step", "1200 $/10B tokens". Error (usage) for anything
 // else, and for a budget that is not above 0.
@@ -19,4 +19,4 @@ double parse_budget(const std::string& text, std::int64_t tokens_per_step);
 // Error (usage) for anything else, and for less than a nanosecond.
 Nanoseconds parse_deadline(const std::string& text, std::int64_t tokens_per_step);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kTokens = 65'536;  // of a step: 64 sequences of 1,024
@@ -41,4 +41,4 @@ TEST(Deadline, RefusesAnythingElse) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/parallel/step_check.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kSpaceGroup = "which plans may be taken";
@@ -207,4 +207,4 @@ PlanQuestion resolve_question(const Flags& flags, Cluster cluster, Console& cons
   return question;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

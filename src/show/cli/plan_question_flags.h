@@ -5,7 +5,7 @@
 #include "nadi/cluster/cluster.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -16,4 +16,4 @@ void add_question_flags(Flags& flags);
 // model has, a request that does not fit the model, and what load_model_config() and LayerTimes throw.
 PlanQuestion resolve_question(const Flags& flags, Cluster cluster, Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

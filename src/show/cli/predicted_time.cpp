@@ -6,7 +6,7 @@
 #include "nadi/sim/simulation.h"
 #include "nadi/train/step_requests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 Nanoseconds predicted_step(const Cluster& cluster, const ModelConfig& config, const StepRequest& request,
                            const Plan& plan) {
@@ -31,4 +31,4 @@ std::string predicted_text(const Cluster& cluster, std::string_view what, Nanose
   return text + "\n";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

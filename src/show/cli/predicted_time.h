@@ -13,7 +13,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Error (infeasible) where the cluster has fewer devices than the plan has ranks.
 Nanoseconds predicted_step(const Cluster& cluster, const ModelConfig& config, const StepRequest& request,
@@ -25,4 +25,4 @@ Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& 
 // "predicted on dgx-h100: 12.3 ms per step; here 2.31 s, 188 times as long"; `here` 0: not known.
 std::string predicted_text(const Cluster& cluster, std::string_view what, Nanoseconds predicted, double here);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/model/compute_dtypes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_prediction_flags(Flags& flags) {
   flags.add({.names = {"--collective"},
@@ -55,4 +55,4 @@ Cluster wanted_cluster(const Flags& flags, const std::string& missing) {
   throw usage_error(missing, "name it with --cluster; 'nadi clusters' lists what is known");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/report/resolved_step.h"
 #include "nadi/sim/network_schedule.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // What help says of --dtype.
 inline constexpr const char* kPredictedDtypeFallback = "fp16 on GPUs, which all have it; fp32 on CPUs";
@@ -32,4 +32,4 @@ DType gradient_dtype(const Flags& flags, const StepRequest& request);
 // --cluster, which must be given. Error (usage) that says what it is for: "no hardware to simulate".
 Cluster wanted_cluster(const Flags& flags, const std::string& missing);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/cli/train_files.h"
 #include "nadi/cli/train_options_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -66,4 +66,4 @@ TEST(ProfilerRange, TracingAndAProfilerExcludeEachOther) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

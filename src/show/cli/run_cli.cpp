@@ -26,11 +26,11 @@
 #include "nadi/cli/file_kind_hints.h"
 #include "nadi/cli/flag_hints.h"
 #include "nadi/cli/start_ranks.h"
+#include "nadi/comm/launcher_environment.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
 #include "nadi/command_line/shell_scripts.h"
-#include "nadi/comm/launcher_environment.h"
 #include "nadi/launch/rank_errors.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/log_level.h"
@@ -40,7 +40,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr int kFailed = 1;
@@ -244,4 +244,4 @@ int run_cli(std::span<const std::string> arguments, Console& console) {
   return code;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

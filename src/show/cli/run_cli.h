@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -12,4 +12,4 @@ struct Console;
 // nothing is thrown.
 int run_cli(std::span<const std::string> arguments, Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/terminal/wrapping_buffer.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 namespace fs = std::filesystem;
 
@@ -69,4 +69,4 @@ void copy_sample_traces(const fs::path& folder) {
   fs::copy(source_folder() / "examples" / "traces", folder);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -13,7 +13,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct CliRun {
   int code = 0;
@@ -43,4 +43,4 @@ inline constexpr std::string_view kTinyConfig = R"({
   "foo": 1, "bar": 2
 })";
 
-}  // namespace nadi
+}  // namespace nadi::inline show

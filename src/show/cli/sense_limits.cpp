@@ -9,7 +9,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/process/usable_cores.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ WritableBytes writable_bytes(const Flags& flags, const fs::path& path) {
   return {free, format("{} are free on the disk of {}", to_string(free), folder.string())};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -39,4 +39,4 @@ struct WritableBytes {
 // --max-bytes, else what is free on the disk of the folder that `path` is, or will be, in.
 WritableBytes writable_bytes(const Flags& flags, const std::filesystem::path& path);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

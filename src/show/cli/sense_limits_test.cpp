@@ -9,7 +9,7 @@
 #include "nadi/process/find_program.h"
 #include "nadi/process/usable_cores.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(SenseLimits, TracesBeyondTheDiskAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/sentencepiece_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST_F(SentencePieceCommands, DamagedModelsAreBadInput) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

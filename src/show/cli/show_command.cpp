@@ -15,8 +15,8 @@
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/engine/engine_memory.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/step_program.h"
@@ -27,7 +27,7 @@
 #include "nadi/report/trace_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 void show_trace(const Flags& flags, Console& console) {
@@ -157,4 +157,4 @@ std::unique_ptr<Command> make_show_command() {
   return std::make_unique<ShowCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -152,4 +152,4 @@ TEST(ShowModel, SameInputSameText) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST(ShowTrace, MissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

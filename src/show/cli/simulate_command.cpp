@@ -41,7 +41,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::uint64_t kDefaultJitterSeed = 1;
@@ -446,4 +446,4 @@ std::unique_ptr<Command> make_simulate_command() {
   return std::make_unique<SimulateCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

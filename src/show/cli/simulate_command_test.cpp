@@ -3,7 +3,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -232,4 +232,4 @@ TEST(Clusters, HwConfigOfARunPrintsThePrediction) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

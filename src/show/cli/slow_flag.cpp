@@ -8,7 +8,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/launch/slow_ranks.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::map<int, double> slow_ranks_of(std::string_view name, std::string_view list, int ranks) {
   try {
@@ -29,4 +29,4 @@ double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks) {
   return found == factors.end() ? 1 : found->second;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

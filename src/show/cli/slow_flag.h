@@ -7,7 +7,7 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -17,4 +17,4 @@ std::map<int, double> slow_ranks_of(std::string_view name, std::string_view list
 // The factor of a rank, by --slow or by the environment of the launcher; 1 for a rank that they do not name.
 double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

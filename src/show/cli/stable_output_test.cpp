@@ -13,7 +13,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ TEST(StableOutput, HashesAreThoseOfTheTable) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,12 +8,12 @@
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/comm/launcher_environment.h"
 #include "nadi/comm/mpi_session.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/launch/mpirun_command.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr const char* kSameCommandVariable = "NADI_SAME_COMMAND";
@@ -52,4 +52,4 @@ bool started_by_same_command() {
   return process_environment()(kSameCommandVariable).has_value();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

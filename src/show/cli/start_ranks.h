@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -20,4 +20,4 @@ void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flag
 // and printed its notes.
 bool started_by_same_command();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST(SlowRanksTest, GenerateIsSlowed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct StatusPoller::Shared {
   std::mutex mutex;
@@ -54,4 +54,4 @@ StatusPoller::Answer StatusPoller::answer(std::chrono::milliseconds patience) {
   return shared_->answer;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -18,7 +18,7 @@
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kDefaultSeqLength = 2048;
@@ -395,4 +395,4 @@ std::vector<std::string_view> given_step_flags(const Flags& flags) {
   return given;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

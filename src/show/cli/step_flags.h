@@ -8,7 +8,7 @@
 
 #include "nadi/report/resolved_step.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -31,4 +31,4 @@ ResolvedStep resolve_unsplit_step(const Flags& flags, Console& console);
 // The flags of a step that were given, for commands that may get something else than a model.
 std::vector<std::string_view> given_step_flags(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -213,4 +213,4 @@ TEST(StepFlags, TakesFilesAndFolders) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string metadata_text(const Json& value) {
@@ -20,4 +20,4 @@ std::vector<std::pair<std::string, std::string>> step_metadata(const Json& resol
   return metadata;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

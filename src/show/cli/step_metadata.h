@@ -8,8 +8,8 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::vector<std::pair<std::string, std::string>> step_metadata(const Json& resolved);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

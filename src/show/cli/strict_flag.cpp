@@ -2,7 +2,7 @@
 
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_strict_flag(Flags& flags, std::string_view group) {
   flags.add({.names = {"--strict"},
@@ -11,4 +11,4 @@ void add_strict_flag(Flags& flags, std::string_view group) {
              .group = group});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

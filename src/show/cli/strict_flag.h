@@ -4,10 +4,10 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
 void add_strict_flag(Flags& flags, std::string_view group = "flags");
 
-}  // namespace nadi
+}  // namespace nadi::inline show

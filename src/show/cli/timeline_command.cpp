@@ -26,7 +26,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -265,4 +265,4 @@ std::unique_ptr<Command> make_timeline_command() {
   return std::make_unique<TimelineCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

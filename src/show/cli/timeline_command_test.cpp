@@ -10,7 +10,7 @@
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ TEST_F(TimelineOfOwnRun, TraceAndProfileTellTheSame) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/tables/text_table.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownRanks = 16;
@@ -163,4 +163,4 @@ void print_pipeline(const PipelineSummary& summary, const std::filesystem::path&
     out << format("{} more: --json has all\n", summary.stages.size() - kShownStages);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/draw/pipeline_view.h"
 #include "nadi/draw/timeline_summary.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // A line for the page: "2 ranks, 46.5 ms, 1,234 events".
 std::string timeline_subtitle(const TimelineSummary& summary);
@@ -25,4 +25,4 @@ Json pipeline_json(const PipelineSummary& summary, const std::filesystem::path& 
 void print_pipeline(const PipelineSummary& summary, const std::filesystem::path& file, Bytes size,
                     std::ostream& out);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

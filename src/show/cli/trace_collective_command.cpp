@@ -17,7 +17,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::vector<std::string_view> names_of_kinds(bool only_reducing) {
@@ -118,4 +118,4 @@ std::unique_ptr<Command> make_trace_collective_command() {
   return std::make_unique<TraceCollectiveCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

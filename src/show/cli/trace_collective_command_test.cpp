@@ -5,7 +5,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST_F(TraceCollectiveTest, NamesMistakes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -22,7 +22,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/unroll/rank_traces.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Whom the files are for: readers of Chakra traces differ in what they understand.
@@ -158,4 +158,4 @@ std::unique_ptr<Command> make_trace_command() {
   return std::make_unique<TraceCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST_F(TraceCommandTest, AMistakeLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

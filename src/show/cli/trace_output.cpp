@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::filesystem::path TraceOutput::file_of(std::int64_t rank) const {
   return format("{}.{}.et", prefix, rank);
@@ -52,4 +52,4 @@ TraceOutput resolve_trace_output(const Flags& flags) {
   return {.prefix = *prefix, .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

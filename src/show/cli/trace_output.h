@@ -7,7 +7,7 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -26,4 +26,4 @@ void check_file_count(std::int64_t files, const std::string& hint);
 // Error (usage) when there is no prefix, or one that is no start of file names.
 TraceOutput resolve_trace_output(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

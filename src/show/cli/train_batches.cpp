@@ -6,7 +6,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/batch_sizes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kDecrease = "--decrease-batch-size-if-needed";
@@ -54,4 +54,4 @@ TrainBatches resolve_batches(const Flags& flags, std::int64_t dp, std::int64_t s
   return {sizes, BatchSchedule::constant(checked_multiply(per_rank, dp, "samples"))};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

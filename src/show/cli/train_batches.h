@@ -7,7 +7,7 @@
 
 #include "nadi/train/batch_schedule.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -27,4 +27,4 @@ struct TrainBatches {
 TrainBatches resolve_batches(const Flags& flags, std::int64_t dp, std::int64_t seq_length,
                              const BatchSizes& defaults, std::vector<std::string>& notes);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

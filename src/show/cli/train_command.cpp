@@ -19,10 +19,10 @@
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_options.h"
 #include "nadi/cli/train_plan.h"
-#include "nadi/command_line/command.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/launcher_environment.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/cuda/cuda_available.h"
 #include "nadi/cuda/peak_rates.h"
 #include "nadi/launch/rank_world.h"
@@ -37,7 +37,7 @@
 #include "nadi/train/step_requests.h"
 #include "nadi/train/wandb_run.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Ends a run early: when the user interrupts it, and when Megatron's --exit-interval or
@@ -338,4 +338,4 @@ std::unique_ptr<Command> make_train_command() {
   return std::make_unique<TrainCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -434,4 +434,4 @@ TEST_F(TrainCommandTest, OverflowsAreCountedAndSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

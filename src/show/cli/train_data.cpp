@@ -5,14 +5,14 @@
 #include "nadi/base/error.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/train_flags.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/comm/launcher_environment.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/megatron/data_paths.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/megatron/tokenizer.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std::vector<std::string>& notes) {
   const TrainOptions& options = run.options;
@@ -64,4 +64,4 @@ void limit_to_one_pass(const Flags& flags, const ResolvedTrainData& data, TrainO
                                       : data.train->batches_per_epoch();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

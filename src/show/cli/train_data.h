@@ -8,7 +8,7 @@
 #include "nadi/cli/train_options.h"
 #include "nadi/train/resolve_data.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -30,4 +30,4 @@ class DataMessages : public DataListener {
 // Runs over Megatron's datasets that nothing else ends are one pass long. Once the data is known.
 void limit_to_one_pass(const Flags& flags, const ResolvedTrainData& data, TrainOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,13 +9,13 @@
 #include "nadi/cli/train_data.h"
 #include "nadi/cli/train_options.h"
 #include "nadi/cli/train_plan.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/comm/launcher_environment.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/process/free_memory.h"
 #include "nadi/report/run_preview_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Those that mpirun or srun have started, where one of them has.
@@ -60,4 +60,4 @@ void preview_training(const PlannedFlags& planned, Console& console) {
     print_run_preview(report, console.out);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

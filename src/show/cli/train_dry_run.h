@@ -1,7 +1,7 @@
 // `nadi train --dry-run`: what the run would do, and nothing of it done.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -11,4 +11,4 @@ struct PlannedFlags;
 // time where --cluster names hardware. Errors are those that the run would begin with.
 void preview_training(const PlannedFlags& planned, Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/cli/train_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST_F(TrainDryRun, TimeIsThatOfTheSteps) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -17,7 +17,7 @@
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/train/start_point.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& 
   options.trace = std::move(trace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -20,4 +20,4 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
 void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options,
                     std::vector<std::string>& notes);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::string_view, 2> kLogFormats{"nadi", "megatron"};
@@ -228,4 +228,4 @@ void add_train_flags(Flags& flags) {
                     "--enable-tracing"});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -15,4 +15,4 @@ inline constexpr const char* kDefaultCheckpoints = "checkpoints";  // with the m
 
 void add_train_flags(Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Flags by name; "" for a switch, or for a flag of the usual run that is to be left out.
 using FlagValues = std::map<std::string, std::string>;
@@ -66,4 +66,4 @@ class TrainFolder : public testing::Test {
   const WorkingFolder folder_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 
 #include "nadi/cli/train_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -151,4 +151,4 @@ TEST_F(TrainIndexedData, DataMayBeNamedInOtherWays) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 
 #include "nadi/cli/train_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -223,4 +223,4 @@ TEST_F(TrainMistake, InWhereThingsGo) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

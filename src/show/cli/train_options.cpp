@@ -25,7 +25,7 @@
 #include "nadi/train/megatron_run.h"
 #include "nadi/train/start_point.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // --use-checkpoint-args: the model of the checkpoint that --load names; nothing where there is none.
@@ -239,4 +239,4 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   return run;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/train/trainer.h"
 #include "nadi/train/wandb_run.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -39,4 +39,4 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank);
 // makes index maps; 0 where neither is known.
 std::int64_t samples_of(const Flags& flags, const TrainOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

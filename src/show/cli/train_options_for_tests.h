@@ -10,7 +10,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline Flags train_flags_for_tests(std::string_view words) {
   Flags flags;
@@ -41,4 +41,4 @@ inline std::string notes_of(const ResolvedTrain& run) {
   return all;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

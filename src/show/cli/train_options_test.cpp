@@ -6,7 +6,7 @@
 #include "nadi/cli/train_options_for_tests.h"
 #include "nadi/train/step_requests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Groups of variables that lie together: gradients, parameters and state of each bucket.
@@ -97,4 +97,4 @@ TEST(TrainOptionsOf, DataOfMegatronIsReadOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/pipeline.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::int64_t ranks_to_start(const Flags& flags) {
   return flags.integer("--num-ranks").value_or(1);
@@ -50,4 +50,4 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
   return plan;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct PlannedFlags;
@@ -23,4 +23,4 @@ std::int64_t wanted_ranks(const PlannedFlags& planned);
 Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
                         std::vector<std::string>& notes);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/cli/train_options_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 Plan plan_of(std::string_view words, std::int64_t ranks) {
@@ -120,4 +120,4 @@ TEST(TrainPlan, StagesWithoutALayerAreCounted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

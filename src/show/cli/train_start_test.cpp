@@ -16,7 +16,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/train/run_lock.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(TrainStartTest, ATokenizerOfTheCacheThatDoesNotFitIsPassedOver) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/report/tune_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ std::unique_ptr<Command> make_tune_command() {
   return std::make_unique<TuneCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

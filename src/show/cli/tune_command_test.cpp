@@ -12,7 +12,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -469,4 +469,4 @@ TEST_F(TunePlanTest, AStudyKeepsThePartition) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -21,7 +21,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/tune/preset.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kDefaultTrials = 50;
@@ -430,4 +430,4 @@ TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& stor
   return options;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

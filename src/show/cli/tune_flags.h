@@ -10,7 +10,7 @@
 #include "nadi/tune/tune_study.h"
 #include "nadi/tune/tuner.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -33,4 +33,4 @@ std::string_view default_study_file();
 // --name of the commands that read a study.
 void add_study_name_flag(Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -22,7 +22,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kLayoutFlag = "--pipeline-model-parallel-layout";
@@ -241,4 +241,4 @@ void TunePlanner::note_partition(PlanFile& file, Console& console) const {
                              fmt::join(planned, "-"), fmt::join(spread, "-"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/tune/tune_study.h"
 #include "nadi/tune/tuner.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -51,4 +51,4 @@ class TunePlanner {
   std::optional<PlanGuide> guide_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/terminal/wrapping_buffer.h"
 #include "nadi/tune/study_history.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTuneLines{200};
@@ -138,4 +138,4 @@ void TuneProgress::show_line() {
   show_over(console_, line);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 
 #include "nadi/tune/tuner.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -44,4 +44,4 @@ class TuneProgress : public TunerListener {
   bool shown_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kPruningGroup = "when the pruner ends a trial (--pruner)";
@@ -149,4 +149,4 @@ PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed) {
   return settings;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/sampling/pruner.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -13,4 +13,4 @@ void add_pruner_flags(Flags& flags);
 // sense. The seed is that of the sampler.
 PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

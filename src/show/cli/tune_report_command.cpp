@@ -13,7 +13,7 @@
 #include "nadi/report/tune_report.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Points of a trial's course that a page shows: more cannot be told apart.
@@ -118,4 +118,4 @@ std::unique_ptr<Command> make_tune_report_command() {
   return std::make_unique<TuneReportCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class TuneResumeCommand : public Command {
@@ -67,4 +67,4 @@ std::unique_ptr<Command> make_tune_resume_command() {
   return std::make_unique<TuneResumeCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

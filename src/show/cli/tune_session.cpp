@@ -20,7 +20,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/tune/study_history.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // What launchers set for a rank. Slurm's variables of the allocation stay: srun and mpirun of a trial need
@@ -115,4 +115,4 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
                 options.keep_logs ? format("the logs are in {}", options.trials_folder.string()) : "");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include "nadi/cli/tune_flags.h"
 #include "nadi/cli/tune_planner.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class TunePlanner;
 
@@ -21,4 +21,4 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
 // trials do not take themselves for ranks of it.
 bool follows_another_rank(Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

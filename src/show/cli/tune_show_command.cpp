@@ -13,7 +13,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kDefaultShown = 20;
@@ -134,4 +134,4 @@ std::unique_ptr<Command> make_tune_best_command() {
   return std::make_unique<TuneBestCommand>();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,11 +6,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/job_files/job_folder.h"
 #include "nadi/job_health/job_health.h"
 #include "nadi/plan/plan_file.h"
-#include "nadi/job_files/job_folder.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // "12", "12_3", "12+1".
@@ -67,4 +67,4 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
   return job;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/job_log/setting_comparison.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct WatchedJob {
   std::string title = {};                           // "job 12 (gpt2-a10)", or the folder
@@ -29,4 +29,4 @@ struct WatchedJob {
 // is neither.
 WatchedJob find_watched_job(const std::vector<std::string>& words, const std::filesystem::path& outputs);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

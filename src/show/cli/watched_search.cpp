@@ -4,7 +4,7 @@
 
 #include "nadi/report/plan_csv.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 namespace {
 
@@ -49,4 +49,4 @@ void WatchedSearch::finish() {
   csv_->commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -17,7 +17,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class WatchedSearch {
  public:
@@ -46,4 +46,4 @@ class WatchedSearch {
   std::string lines_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

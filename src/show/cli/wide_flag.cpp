@@ -7,7 +7,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void add_wide_flag(Flags& flags) {
   flags.add({.names = {"--wide"}, .help = "show all columns, also beyond the width of the terminal"});
@@ -24,4 +24,4 @@ void print_wide_or_not(const Flags& flags, Console& console,
   print(style);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -17,4 +17,4 @@ void add_wide_flag(Flags& flags);
 void print_wide_or_not(const Flags& flags, Console& console,
                        const std::function<void(const ReportStyle&)>& print);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

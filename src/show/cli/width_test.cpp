@@ -17,7 +17,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/testing/job_logs.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::size_t, 5> kWidths{40, 60, 80, 100, 140};
@@ -181,4 +181,4 @@ TEST(Width, DevicesAndStudiesChooseColumns) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

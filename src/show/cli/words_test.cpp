@@ -5,7 +5,7 @@
 #include "nadi/cli/flag_hints.h"
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST(Words, FlagsThatNeedOthersSayWhichAndWhy) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

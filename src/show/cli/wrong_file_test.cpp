@@ -4,7 +4,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST_F(WrongFile, OfOursIsPassedOnToTheCommandThatTakesIt) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::size_t word_count(const CommandEntry& entry) {
   return words_of(entry.name).size();
@@ -52,4 +52,4 @@ std::string_view CommandTable::group_summary(std::string_view name) const {
   return found == groups_.end() ? std::string_view() : found->summary;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

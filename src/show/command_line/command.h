@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 struct Console;
@@ -67,4 +67,4 @@ class CommandTable {
   std::span<const GroupEntry> groups_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Values that are paths, by the names that help gives them; "..." behind a name means several of them.
@@ -220,4 +220,4 @@ Completion complete(const CommandTable& commands, std::span<const std::string> w
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class CommandTable;
 
@@ -47,4 +47,4 @@ Completion complete(const CommandTable& commands, std::span<const std::string> w
 // What a value of this name is, in flags and arguments: FILE, FOLDER, PREFIX, MODEL, ... "N" is no path.
 PathKind paths_of_value(std::string_view value);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

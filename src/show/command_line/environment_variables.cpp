@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array kVariables{
@@ -22,4 +22,4 @@ std::span<const VariableEntry> environment_variables() {
   return kVariables;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct VariableEntry {
   std::string_view name;
@@ -12,4 +12,4 @@ struct VariableEntry {
 };
 std::span<const VariableEntry> environment_variables();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array kExitCodes{
@@ -22,4 +22,4 @@ std::span<const ExitCodeEntry> exit_codes() {
   return kExitCodes;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ExitCodeEntry {
   std::string_view code;
@@ -13,4 +13,4 @@ struct ExitCodeEntry {
 };
 std::span<const ExitCodeEntry> exit_codes();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::span<const std::vector<std::string_view>> flag_aliases() {
   static const std::vector<std::vector<std::string_view>> kGroups{
@@ -28,4 +28,4 @@ std::vector<std::string_view> with_aliases(std::vector<std::string_view> names) 
   return names;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

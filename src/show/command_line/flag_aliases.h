@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Each group holds all names of one flag.
 std::span<const std::vector<std::string_view>> flag_aliases();
@@ -15,4 +15,4 @@ std::span<const std::vector<std::string_view>> flag_aliases();
 // `names`, with those that the table has besides; the order of `names` stays.
 std::vector<std::string_view> with_aliases(std::vector<std::string_view> names);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

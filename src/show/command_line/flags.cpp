@@ -13,7 +13,7 @@
 #include "nadi/command_line/value_hints.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // "--batch_size=a_b" -> "--batch-size=a_b"
@@ -268,4 +268,4 @@ std::optional<std::size_t> Flags::choice(std::string_view name) const {
   return static_cast<std::size_t>(std::ranges::find(choices, *value) - choices.begin());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -25,7 +25,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Which page of help shows a flag: `--help-all` (and `--help`, see Flags::show_first), or `--help-megatron`.
 enum class HelpPage : std::uint8_t { kMain, kMegatron };
@@ -132,4 +132,4 @@ class Flags {
   std::vector<std::string> arguments_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 Flags flags_for_tests() {
@@ -219,4 +219,4 @@ TEST(Flags, AValueInBracketsMayBeLeftOut) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Choices longer than this leave no room for the explanation and stand behind it.
@@ -264,4 +264,4 @@ std::string command_help(const CommandTable& commands, const CommandEntry& comma
   return text + exit_codes_text(width);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct CommandEntry;
 class CommandTable;
@@ -55,4 +55,4 @@ struct FlagGroup {
 // All flags of a page, those that people use first.
 std::vector<FlagGroup> flag_groups(const Flags& flags, HelpPage page);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/command_line/help.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Text that roff prints as it is: a backslash begins its commands, and so do a dot and a quote at the start
@@ -167,4 +167,4 @@ std::string command_man_page(const CommandTable& commands, const CommandEntry& e
   return text + exit_section() + examples_section(entry.examples) + see_also(pages);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

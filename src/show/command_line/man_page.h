@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct CommandEntry;
 class CommandTable;
@@ -17,4 +17,4 @@ std::string command_man_page(const CommandTable& commands, const CommandEntry& e
 // "nadi-trace-collective.1"
 std::string man_page_file(const CommandEntry& entry);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

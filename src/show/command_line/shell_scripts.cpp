@@ -5,7 +5,7 @@
 
 #include "nadi/command_line/completion.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kBash = R"(# Completion of nadi for bash.
@@ -113,4 +113,4 @@ std::string answer_completion(const CommandTable& commands, std::span<const std:
   return answer;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class CommandTable;
 struct ValueSource;
@@ -27,4 +27,4 @@ inline constexpr std::string_view kCompleteWord = "__complete";
 std::string answer_completion(const CommandTable& commands, std::span<const std::string> words,
                               std::span<const ValueSource> values = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

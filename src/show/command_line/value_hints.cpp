@@ -6,7 +6,7 @@
 
 #include "nadi/base/ascii.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 struct ValueHint {
@@ -37,4 +37,4 @@ std::string_view value_hint(std::string_view flag, std::string_view value) {
   return "";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

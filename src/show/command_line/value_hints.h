@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // "" where nothing is known about the value.
 std::string_view value_hint(std::string_view flag, std::string_view value);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 TimelineKind kind_of(Activity activity) {
   switch (activity) {
@@ -20,4 +20,4 @@ TimelineKind kind_of(Activity activity) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

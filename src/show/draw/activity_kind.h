@@ -5,8 +5,8 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 TimelineKind kind_of(Activity activity);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,10 +15,10 @@
 #include "nadi/report/analysis_heading.h"
 #include "nadi/report/analysis_report.h"
 #include "nadi/report/headline_text.h"
-#include "nadi/tables/kernel_name.h"
 #include "nadi/report/verdict_text.h"
+#include "nadi/tables/kernel_name.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string_view name_of_kind(CellKind kind) {
@@ -233,4 +233,4 @@ void write_analysis_page(const AnalysisPage& page, const std::filesystem::path& 
   html.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

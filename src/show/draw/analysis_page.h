@@ -14,9 +14,11 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 struct AnalysisPage {
   const RunAnalysis& run;
@@ -35,4 +37,4 @@ void write_analysis_page(const AnalysisPage& page, const std::filesystem::path& 
 // A table has "columns" and "values", a list for each column.
 std::string analysis_page_data(const AnalysisPage& page);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

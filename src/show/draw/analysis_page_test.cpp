@@ -15,7 +15,7 @@
 #include "nadi/report/analysis_tables.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST(AnalysisPage, NamesStayData) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

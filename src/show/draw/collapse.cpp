@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/draw/layer_name.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::uint32_t kNobodys = std::numeric_limits<std::uint32_t>::max();
@@ -452,4 +452,4 @@ GraphView without_unread(GraphView view) {
   return kept(std::move(view), keep);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include "nadi/base/number_ranges.h"
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class CollapseTo : std::uint8_t {
   kBlock,                 // attn, mlp ... of each layer
@@ -40,4 +40,4 @@ GraphView without_tensors(GraphView view);
 // Without the tensors that an op makes beside others and nobody reads: saved statistics, mostly.
 GraphView without_unread(GraphView view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

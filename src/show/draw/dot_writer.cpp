@@ -15,7 +15,7 @@
 #include "nadi/draw/layer_name.h"
 #include "nadi/draw/markup_letter.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 struct Paint {
@@ -216,4 +216,4 @@ std::string to_dot(const GraphView& view, const DotOptions& options) {
   return DotText(view, options).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

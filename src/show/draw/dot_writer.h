@@ -12,7 +12,7 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct DotOptions {
   bool legend = true;
@@ -21,4 +21,4 @@ struct DotOptions {
 
 std::string to_dot(const GraphView& view, const DotOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -23,7 +23,7 @@
 #include "nadi/draw/run_dot.h"
 #include "nadi/input/content_kind.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -314,4 +314,4 @@ DrawSummary draw_files(const std::vector<fs::path>& files, const DrawOutput& out
   return Drawing(files, output, options).draw();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -20,7 +20,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/base/number_ranges.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class DrawFormat : std::uint8_t { kSvg, kPng, kPdf, kDot, kGraphml, kJson, kHtml, kChakra };
 
@@ -87,4 +87,4 @@ bool is_too_large(const class Error& error);
 DrawSummary draw_files(const std::vector<std::filesystem::path>& files, const DrawOutput& output,
                        const DrawOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/base/units.h"
 #include "nadi/draw/layer_name.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLongestLine = 34;
@@ -119,4 +119,4 @@ NodeLabel label_of(const GraphNode& node) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

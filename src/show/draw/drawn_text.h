@@ -7,7 +7,7 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Valid UTF-8 without control characters, which become visible ("\n", "\x1b"), as do bytes that are not UTF-8
 // and characters that change the direction of text.
@@ -21,4 +21,4 @@ struct NodeLabel {
 };
 NodeLabel label_of(const GraphNode& node);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

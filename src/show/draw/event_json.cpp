@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/chakra/json_output.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // What writers write of every event.
@@ -54,4 +54,4 @@ void EventMembers::append(std::string& out, std::uint32_t index) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // The start of the first event; 0 where there is none.
 std::int64_t first_start(const TimelineView& view);
@@ -27,4 +27,4 @@ class EventMembers {
   std::vector<std::string> column_names_;  // with their quotes
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

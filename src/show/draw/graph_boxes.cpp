@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/draw/layer_name.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kFew = 150;    // nodes without a layer that need no box
@@ -92,4 +92,4 @@ GraphBoxes boxes_of(const GraphView& view) {
   return BoxTree(view).make();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

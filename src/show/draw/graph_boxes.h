@@ -13,7 +13,7 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline constexpr std::uint32_t kNoBox = 0xFFFF'FFFF;
 
@@ -29,4 +29,4 @@ struct GraphBoxes {
 
 GraphBoxes boxes_of(const GraphView& view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

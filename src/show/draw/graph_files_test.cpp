@@ -16,7 +16,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST(NetworkX, LoadsBothFormatsWithTypes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Of layer 0: x and w -> matmul -> y -> all_reduce -> z; then layer 1: add reads z through a view.
 inline Trace small_trace() {
@@ -42,4 +42,4 @@ inline Trace small_trace() {
   return trace;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

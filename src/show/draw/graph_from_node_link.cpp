@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 GraphNodeKind drawn_as(NodeLinkKind kind) {
@@ -105,4 +105,4 @@ bool has_tensors(const NodeLinkGraph& graph) {
                              [](const NodeLinkNode& node) { return kind_of(node) == NodeLinkKind::kTensor; });
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 GraphView graph_from_node_link(NodeLinkGraph graph);
 
@@ -13,4 +13,4 @@ GraphView graph_from_node_link(NodeLinkGraph graph);
 // of the trace which the file is (chakra/node_link_trace.h).
 bool has_tensors(const NodeLinkGraph& graph);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

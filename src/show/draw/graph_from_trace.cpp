@@ -16,7 +16,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
@@ -389,4 +389,4 @@ void GraphMaker::join_messages() {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

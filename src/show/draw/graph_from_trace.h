@@ -23,9 +23,11 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 class Trace;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 struct GraphMakerOptions {
   bool members = false;     // keep all that the trace says, for files that hold it
@@ -58,4 +60,4 @@ class GraphMaker {
   std::map<Line, std::vector<std::uint32_t>> sends_, receives_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

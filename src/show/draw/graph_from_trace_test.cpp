@@ -12,7 +12,7 @@
 #include "nadi/draw/layer_name.h"
 #include "nadi/draw/tensor_list.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -206,4 +206,4 @@ TEST(GraphBoxes, AreATreeOfLayers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline show {
 
 NodeLinkMembers members_of(const GraphNode& node) {
   if (!node.members.empty()) return node.members;
@@ -46,4 +46,4 @@ std::string json_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Of a node without members, a box for instance, those that follow from its fields.
 NodeLinkMembers members_of(const GraphNode& node);
@@ -13,4 +13,4 @@ NodeLinkMembers members_of(const GraphEdge& edge);
 // A value as a text in JSON, on one line; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& value);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/draw/html_page.h"
 #include "nadi/draw/varint_block.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLongestText = 300;
@@ -110,4 +110,4 @@ void write_graph_page(const GraphView& view, const std::filesystem::path& path, 
   page.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

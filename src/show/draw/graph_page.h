@@ -12,9 +12,9 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Errors: those of AtomicFile.
 void write_graph_page(const GraphView& view, const std::filesystem::path& path, Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string_view to_string(GraphNodeKind kind) {
   switch (kind) {
@@ -60,4 +60,4 @@ GraphView kept(GraphView view, const std::vector<bool>& keep) {
   return view;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -13,7 +13,7 @@
 
 #include "nadi/chakra/node_link_graph.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class GraphNodeKind : std::uint8_t { kTensor, kOp, kCommunication };
 std::string_view to_string(GraphNodeKind kind);  // "tensor", "operation", "communication"
@@ -73,4 +73,4 @@ std::optional<std::int64_t> add_known(const std::optional<std::int64_t>& a,
 // The view with only the nodes for which `keep` is true, and the edges between them.
 GraphView kept(GraphView view, const std::vector<bool>& keep);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/draw/graph_members.h"
 #include "nadi/draw/markup_letter.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 enum class ColumnType : std::uint8_t { kUnknown, kBoolean, kLong, kDouble, kString };
@@ -155,4 +155,4 @@ void write_graphml(const GraphView& view, const ByteSink& sink) {
   flush(true);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,9 +12,9 @@
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // The sink is called with about 1 MiB at a time, in order.
 void write_graphml(const GraphView& view, const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

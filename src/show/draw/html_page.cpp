@@ -16,7 +16,7 @@
 #include <zlib.h>
 #endif
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Divides by 3, so that base64 pads only at the end of a block.
@@ -199,4 +199,4 @@ void HtmlPage::commit() {
   file_.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

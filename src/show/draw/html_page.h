@@ -27,7 +27,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/page_bundle.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class HtmlPage {
  public:
@@ -65,4 +65,4 @@ class HtmlPage {
 // spaces.
 std::string escape_html(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

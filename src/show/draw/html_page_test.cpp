@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -98,4 +98,4 @@ TEST(PageBundle, HasTheScriptWithoutImportsAndExports) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

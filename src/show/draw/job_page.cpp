@@ -11,7 +11,7 @@
 #include "nadi/job_report/job_report.h"
 #include "nadi/job_report/job_report_json.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 Bytes write_job_page(const JobPage& page, const std::filesystem::path& path, Overwrite overwrite) {
   check(page.report != nullptr, "a page without a report");
@@ -35,4 +35,4 @@ Bytes write_job_page(const JobPage& page, const std::filesystem::path& path, Ove
   return html.size();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -13,9 +13,11 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
-
+namespace nadi::inline jobs {
 struct JobReport;
+}  // namespace nadi::inline jobs
+
+namespace nadi::inline show {
 
 struct JobPage {
   const JobReport* report = nullptr;
@@ -26,4 +28,4 @@ struct JobPage {
 // Returns the size of the page. Errors: those of AtomicFile.
 Bytes write_job_page(const JobPage& page, const std::filesystem::path& path, Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

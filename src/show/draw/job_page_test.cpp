@@ -10,7 +10,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(JobPage, TextsOfLogsAreNeverHtml) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

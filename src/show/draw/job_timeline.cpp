@@ -11,7 +11,7 @@
 #include "nadi/job_report/job_report.h"
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TrainingLog log_of(const JobReport& report) {
@@ -158,4 +158,4 @@ Json job_timeline_json(const TimelineView& timeline) {
           {"lanes", std::move(lanes)}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

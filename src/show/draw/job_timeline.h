@@ -16,9 +16,11 @@
 #include "nadi/draw/job_traces.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
-
+namespace nadi::inline jobs {
 struct JobReport;
+}  // namespace nadi::inline jobs
+
+namespace nadi::inline show {
 
 struct JobTimelineOptions {
   JobTraces traces = {};  // of find_job_traces(); none: from the timers
@@ -35,4 +37,4 @@ std::optional<TimelineView> job_timeline(const JobReport& report, const JobTimel
 // columns.
 Json job_timeline_json(const TimelineView& timeline);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ TEST(JobTimelineJson, HasEveryEventOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

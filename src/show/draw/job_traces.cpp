@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/trace/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ JobTraces find_job_traces(const std::vector<fs::path>& folders, Bytes most_bytes
   return traces;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct JobTraces {
   std::vector<std::filesystem::path> files = {};  // by rank
@@ -26,4 +26,4 @@ struct JobTraces {
 JobTraces find_job_traces(const std::vector<std::filesystem::path>& folders,
                           Bytes most_bytes = Bytes{std::int64_t{128} << 20});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

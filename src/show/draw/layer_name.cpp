@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Where the part that is a number begins and ends.
@@ -60,4 +60,4 @@ std::string within_layer(std::string_view name) {
   return std::string(part.end == 0 && dot != std::string_view::npos ? name.substr(dot + 1) : name);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

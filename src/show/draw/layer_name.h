@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // The first part of the name that is a number.
 std::optional<std::int64_t> layer_number(std::string_view layer);
@@ -24,4 +24,4 @@ std::string block_box(std::string_view layer);
 // The name without what its box says already: "attn.c_proj" of "transformer.h.3.attn.c_proj".
 std::string within_layer(std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 bool has_word(std::string_view name, std::string_view word) {
@@ -40,4 +40,4 @@ void require_iterations(const TrainingLog& log) {
                       "the last rank prints them; give the log of its node, too");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,9 +6,11 @@
 
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 struct TrainingLog;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 inline constexpr std::string_view kWholePassTimer = "forward-backward";
 inline constexpr std::string_view kForwardTimer = "forward-compute";
@@ -25,4 +27,4 @@ TimelineKind kind_of_timer(std::string_view name);
 // Error (input) where the log has no iterations.
 void require_iterations(const TrainingLog& log);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

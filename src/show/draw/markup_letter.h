@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline void append_markup_letter(std::string& out, char letter) {
   switch (letter) {
@@ -25,4 +25,4 @@ inline void append_markup_letter(std::string& out, char letter) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

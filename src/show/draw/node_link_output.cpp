@@ -5,7 +5,7 @@
 #include "nadi/chakra/json_output.h"
 #include "nadi/draw/graph_members.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 void append_members(std::string& out, const NodeLinkMembers& members) {
@@ -53,4 +53,4 @@ void write_graph_node_link(const GraphView& view, std::string_view edges_key, co
   sink(out);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

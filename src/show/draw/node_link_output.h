@@ -10,10 +10,10 @@
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/draw/graph_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // `edges_key` is what the list of edges is called: "edges" (NetworkX from 3.4 on) or "links". The sink is
 // called with about 1 MiB at a time, in order.
 void write_graph_node_link(const GraphView& view, std::string_view edges_key, const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

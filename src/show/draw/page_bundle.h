@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct PageBundle {
   std::string_view script;
@@ -20,4 +20,4 @@ const PageBundle& pareto_bundle();
 const PageBundle& timeline_bundle();
 const PageBundle& tune_bundle();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include "nadi/base/format.h"
 #include "nadi/report/plan_figures.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string summary_of_plan(const PlanCandidate& candidate) {
@@ -47,4 +47,4 @@ ParetoPage pareto_of_plans(const ParetoPlans& plans) {
   return page;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct SimulatedWork;
 
@@ -23,4 +23,4 @@ struct ParetoPlans {
 // Title and points. Plans whose nodes have no price are left out.
 ParetoPage pareto_of_plans(const ParetoPlans& plans);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

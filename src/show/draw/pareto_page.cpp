@@ -4,7 +4,7 @@
 #include "nadi/base/version.h"
 #include "nadi/draw/html_page.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string pareto_page_data(const ParetoPage& page) {
   Json points = Json::array();
@@ -33,4 +33,4 @@ void write_pareto_page(const ParetoPage& page, const std::filesystem::path& path
   html.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ParetoPoint {
   bool on_front = false;
@@ -46,4 +46,4 @@ void write_pareto_page(const ParetoPage& page, const std::filesystem::path& path
 // What the page shows, as JSON: "note", and "points" with the members of ParetoPoint.
 std::string pareto_page_data(const ParetoPage& page);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

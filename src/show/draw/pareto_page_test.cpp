@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -56,4 +56,4 @@ TEST(ParetoPage, DoesNotOverwrite) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/megatron_log/log_reader.h"
 #include "nadi/parallel/pipeline_schedule.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kMostTasks = 2'000'000;  // of a log: more cannot be looked at
@@ -292,4 +292,4 @@ PipelineSummary pipeline_from_log(TimelineView& view, const TrainingLog& log,
   return LogPipeline(view, log, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

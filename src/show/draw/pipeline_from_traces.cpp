@@ -15,7 +15,7 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // A rank as a stage, before it is known which pipeline it belongs to.
@@ -278,4 +278,4 @@ PipelineSummary pipeline_from_traces(TimelineView& view, const std::vector<std::
   return RunPipeline(view, options).run(files);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

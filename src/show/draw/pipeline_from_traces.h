@@ -20,7 +20,7 @@
 #include "nadi/draw/pipeline_view.h"
 #include "nadi/draw/timeline_selection.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct PipelineFromTracesOptions {
   TimelineSelection selection = {};  // `streams` does not matter
@@ -31,4 +31,4 @@ struct PipelineFromTracesOptions {
 PipelineSummary pipeline_from_traces(TimelineView& view, const std::vector<std::filesystem::path>& files,
                                      const PipelineFromTracesOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 double share_of(Nanoseconds part, Nanoseconds whole) {
@@ -192,4 +192,4 @@ PipelineSummary draw_pipeline(TimelineView& view, std::vector<PipelineStage> sta
   return summary;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

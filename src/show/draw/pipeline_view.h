@@ -21,7 +21,7 @@
 #include "nadi/base/units.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct PipelineBox {
   bool backward = false;
@@ -76,4 +76,4 @@ struct PipelineSummary {
 // boxes is drawn empty, as one that only waits.
 PipelineSummary draw_pipeline(TimelineView& view, std::vector<PipelineStage> stages);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::SizeIs;
@@ -137,4 +137,4 @@ TEST(PipelineView, ChunksAreLinkedInTheModelsOrder) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/base/shorten.h"
 #include "nadi/draw/activity_kind.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLongestShapes = 300;  // characters of the panel
@@ -346,4 +346,4 @@ void RankTimeline::link_dependencies(TimelineSummary& all) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -17,7 +17,7 @@
 #include "nadi/draw/timeline_summary.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // What all ranks share while a view is filled.
 struct TimelineFilling {
@@ -99,4 +99,4 @@ class RankTimeline {
   CallEvents call_events_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

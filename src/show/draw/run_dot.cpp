@@ -14,7 +14,7 @@
 #include "nadi/process/child_process.h"
 #include "nadi/process/find_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace fs = std::filesystem;
 
 void require_dot(const std::string& program) {
@@ -61,4 +61,4 @@ DotPicture run_dot(std::string_view text, const DotRun& run) {
   return picture;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct DotRun {
   std::string format;               // "png", "svg", "pdf"
@@ -30,4 +30,4 @@ void require_dot(const std::string& program = "dot");
 // where it takes too long.
 DotPicture run_dot(std::string_view text, const DotRun& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

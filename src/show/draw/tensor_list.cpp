@@ -8,7 +8,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // A value of such a text. Lists refer to their elements by position in the array of all values.
@@ -166,4 +166,4 @@ std::vector<ListedTensor> listed_tensors(const IoInfo& io) {
   return TensorLister(io).list();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ListedTensor {
   std::string name = {};   // ours by name; PyTorch's: "tensor 17"
@@ -25,4 +25,4 @@ struct ListedTensor {
 
 std::vector<ListedTensor> listed_tensors(const IoInfo& io);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

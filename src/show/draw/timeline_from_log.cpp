@@ -11,7 +11,7 @@
 #include "nadi/draw/log_timers.h"
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kMostIterationMarks = 1000;
@@ -159,4 +159,4 @@ TimelineSummary timeline_from_log(TimelineView& view, const TrainingLog& log,
   return LogTimeline(view, selection).run(log);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -24,9 +24,11 @@
 #include "nadi/draw/timeline_summary.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 struct TrainingLog;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 // `selection.steps` chooses iterations; streams do not matter. Error: input for a log without iterations,
 // usage for a selection that nothing fits.
@@ -44,4 +46,4 @@ struct PipelineFromLogOptions {
 PipelineSummary pipeline_from_log(TimelineView& view, const TrainingLog& log,
                                   const PipelineFromLogOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

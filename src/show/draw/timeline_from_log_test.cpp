@@ -10,7 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron_log/log_reader.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -163,4 +163,4 @@ TEST(TimelineFromLog, DamagedAtRandom) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/draw/activity_kind.h"
 #include "nadi/parallel/step_walk.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::vector<Rank> shown_ranks(TimelineView& view, const SimulationResult& result,
@@ -161,4 +161,4 @@ std::size_t timeline_from_simulated_traces(TimelineView& view,
   return ranks.size();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

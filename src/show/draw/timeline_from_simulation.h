@@ -20,7 +20,7 @@
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct SimulatedTimelineOptions {
   // Which ranks are shown; empty: the first of each class, up to `most`.
@@ -40,4 +40,4 @@ std::size_t timeline_from_simulated_traces(TimelineView& view,
                                            const RunReadingOptions& reading, const SimulationResult& result,
                                            const SimulatedTimelineOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 const Plan kSimulatedPlan{.dp = 2, .pp = 2, .micro_batches = 2};
@@ -58,4 +58,4 @@ TEST(TimelineFromSimulation, PredictedTracesAreTracesWithTimes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

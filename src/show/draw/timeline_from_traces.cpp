@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/draw/rank_timeline.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownNames = 12;
@@ -169,4 +169,4 @@ TimelineSummary timeline_from_traces(TimelineView& view, const std::vector<std::
   return RunTimeline(view, options).run(files);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -25,7 +25,7 @@
 #include "nadi/draw/timeline_summary.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct TimelineFromTracesOptions {
   TimelineSelection selection = {};
@@ -37,4 +37,4 @@ struct TimelineFromTracesOptions {
 TimelineSummary timeline_from_traces(TimelineView& view, const std::vector<std::filesystem::path>& files,
                                      const TimelineFromTracesOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -319,4 +319,4 @@ TEST(PipelineFromTraces, ATraceWithoutMicroBatches) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/chakra/json_output.h"
 #include "nadi/draw/event_json.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class TimelineJsonFile {
@@ -144,4 +144,4 @@ Bytes write_timeline_json(const TimelineView& view, const std::filesystem::path&
   return size;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -21,11 +21,11 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string_view to_string(TimelineLinkKind kind);  // "dependency", "launch", ...
 
 // Returns the size of the file.
 Bytes write_timeline_json(const TimelineView& view, const std::filesystem::path& path, Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/draw/activity_kind.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void timeline_of_comparison(TimelineView& view, std::span<const ComparedRank> ranks) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max();
@@ -48,4 +48,4 @@ void timeline_of_comparison(TimelineView& view, std::span<const ComparedRank> ra
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,8 +14,8 @@
 #include "nadi/draw/timeline_view.h"
 #include "nadi/sim/measured_comparison.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void timeline_of_comparison(TimelineView& view, std::span<const ComparedRank> ranks);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

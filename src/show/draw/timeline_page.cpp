@@ -14,7 +14,7 @@
 #include "nadi/draw/timeline_rows.h"
 #include "nadi/draw/varint_block.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Times within are exact in the page, whose numbers are doubles.
@@ -277,4 +277,4 @@ Bytes write_timeline_page(const TimelineView& view, const std::filesystem::path&
   return page.size();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

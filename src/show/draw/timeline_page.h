@@ -33,7 +33,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class HtmlPage;
 
@@ -55,4 +55,4 @@ class TimelineBlocks {
   std::unique_ptr<const Encoder> encoder_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

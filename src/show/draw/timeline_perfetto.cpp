@@ -12,7 +12,7 @@
 #include "nadi/draw/timeline_json.h"
 #include "nadi/draw/timeline_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class PerfettoFile {
@@ -177,4 +177,4 @@ Bytes write_timeline_perfetto(const TimelineView& view, const std::filesystem::p
   return size;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -13,7 +13,7 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class TimelineView;
 
@@ -21,4 +21,4 @@ class TimelineView;
 Bytes write_timeline_perfetto(const TimelineView& view, const std::filesystem::path& path,
                               Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline show {
 
 TimelineRows timeline_rows(std::span<const std::int64_t> starts, std::span<const std::int64_t> durations) {
   std::vector<std::uint32_t> sorted(starts.size());
@@ -43,4 +43,4 @@ TimelineRows timeline_rows(std::span<const std::int64_t> starts, std::span<const
   return rows;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline constexpr std::size_t kMostTimelineRows = 64;
 
@@ -25,4 +25,4 @@ struct TimelineRows {
 
 TimelineRows timeline_rows(std::span<const std::int64_t> starts, std::span<const std::int64_t> durations);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

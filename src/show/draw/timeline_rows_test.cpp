@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST(TimelineRows, NothingOverlapsInARow) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

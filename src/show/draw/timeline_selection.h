@@ -10,7 +10,7 @@
 #include "nadi/base/number_ranges.h"
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct TimelineSelection {
   NumberRanges ranks = {};
@@ -22,4 +22,4 @@ struct TimelineSelection {
   std::vector<std::string> streams = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

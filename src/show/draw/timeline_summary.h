@@ -7,7 +7,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct TimelineRankSummary {
   std::int64_t rank = 0;
@@ -32,4 +32,4 @@ struct TimelineSummary {
   Nanoseconds start = {}, end = {};  // of what is shown
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::string_view, kTimelineKinds> kKindNames = {
@@ -110,4 +110,4 @@ std::span<const std::uint32_t> TimelineView::detail_texts(std::uint32_t detail) 
   return std::span(detail_words_).subspan(begin, detail_ends_[detail] - begin);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

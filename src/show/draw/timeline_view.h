@@ -45,7 +45,7 @@
 
 #include "nadi/trace/string_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // What an event is: its colour, and a row of the sums over a range. In the order of the legend.
 enum class TimelineKind : std::uint8_t {
@@ -206,4 +206,4 @@ class TimelineView {
   std::vector<NumberColumn> columns_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST(TimelineView, RefusesTimesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include "nadi/draw/draw_files.h"
 #include "nadi/draw/run_dot.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 TracePictures trace_pictures_in(const std::filesystem::path& folder) {
   return {.graph = folder / "tensor_trace_graph.png",
@@ -30,4 +30,4 @@ void write_trace_pictures(const std::vector<std::filesystem::path>& traces, cons
   draw_files(traces, output(pictures.communication, DrawFormat::kPng), {.communication = true, .wait = wait});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

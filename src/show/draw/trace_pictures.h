@@ -13,7 +13,7 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct TracePictures {
   std::filesystem::path graph;          // tensor_trace_graph.png
@@ -34,4 +34,4 @@ void require_pictures(const TracePictures& pictures, Overwrite overwrite);
 void write_trace_pictures(const std::vector<std::filesystem::path>& traces, const TracePictures& pictures,
                           Overwrite overwrite, const std::function<void()>& wait = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/version.h"
 #include "nadi/draw/html_page.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // JSON has no infinities: they are texts there.
@@ -73,4 +73,4 @@ void write_tune_page(const TunePage& page, const std::filesystem::path& path, Ov
   html.commit();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -17,7 +17,7 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct TunePageObjective {
   std::string name;
@@ -60,4 +60,4 @@ void write_tune_page(const TunePage& page, const std::filesystem::path& path, Ov
 // What the page shows, as JSON.
 std::string tune_page_data(const TunePage& page);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST(TunePage, TextsAreNeverHtml) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-namespace nadi {
+namespace nadi::inline show {
 
 VarintBlock::~VarintBlock() noexcept(false) {
   if (std::uncaught_exceptions() > 0) return;
@@ -15,4 +15,4 @@ void VarintBlock::flush() {
   buffer_.clear();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 
 #include "nadi/draw/html_page.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class VarintBlock {
  public:
@@ -51,4 +51,4 @@ class VarintBlock {
   std::string buffer_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

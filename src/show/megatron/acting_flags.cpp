@@ -5,7 +5,7 @@
 #include "nadi/megatron/model.h"
 #include "nadi/megatron/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Collects rows below one heading of help.
@@ -224,4 +224,4 @@ std::vector<MegatronFlag> acting_megatron_flags() {
   return all;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/base/units.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kGlobal = "--global-batch-size", kMicro = "--batch-size",
@@ -120,4 +120,4 @@ ChangingBatches changing_batches(const Flags& flags, std::int64_t dp, std::int64
   return {micro, std::move(schedule)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

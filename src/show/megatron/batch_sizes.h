@@ -5,7 +5,7 @@
 
 #include "nadi/train/batch_schedule.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -21,4 +21,4 @@ struct ChangingBatches {
 };
 ChangingBatches changing_batches(const Flags& flags, std::int64_t dp, std::int64_t seq_length);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

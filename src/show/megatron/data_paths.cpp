@@ -9,7 +9,7 @@
 #include "nadi/base/json.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kPath = "--data-path", kArguments = "--data-args-path",
@@ -75,4 +75,4 @@ TrainDataPaths resolve_data_paths(const Flags& flags) {
   return {flags.texts(kPath), {}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -20,4 +20,4 @@ struct TrainDataPaths {
 // (input) for a damaged file.
 TrainDataPaths resolve_data_paths(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

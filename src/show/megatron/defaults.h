@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline show {
 
 inline constexpr std::uint64_t kMegatronSeed = 1234;
 inline constexpr std::int64_t kMegatronEvalIterations = 10;
@@ -13,4 +13,4 @@ inline constexpr double kRopeScalingFactor = 8;
 inline constexpr double kMegatronDropout = 0.1;
 inline constexpr double kMegatronNormEpsilon = 1e-5;
 
-}  // namespace nadi
+}  // namespace nadi::inline show

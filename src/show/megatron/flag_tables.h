@@ -7,7 +7,7 @@
 
 #include "nadi/megatron/megatron_flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::vector<MegatronFlag> acting_megatron_flags();
 
@@ -20,4 +20,4 @@ struct MegatronFlagGroup {
 std::vector<MegatronFlagGroup> megatron_flags_without_effect();
 std::vector<MegatronFlagGroup> refused_megatron_flags();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -1,6 +1,6 @@
 #include "nadi/megatron/flag_tables.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::vector<MegatronFlagGroup> megatron_flags_without_effect() {
   return {
@@ -222,4 +222,4 @@ std::vector<MegatronFlagGroup> refused_megatron_flags() {
   };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

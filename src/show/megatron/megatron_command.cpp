@@ -6,7 +6,7 @@
 #include "nadi/megatron/defaults.h"
 #include "nadi/plan/device_runs.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Steps of the command: enough to see how long one takes.
@@ -363,4 +363,4 @@ MegatronPlanFlags megatron_plan_flags(const ModelConfig& config, const PlanFile&
   return MegatronWriter(config, file).flags();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -26,7 +26,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/plan/plan_file.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct MegatronCommand {
   std::string partition;              // per stage, embedding and head counted; with virtual stages per those
@@ -62,4 +62,4 @@ struct MegatronPlanFlags {
 // it, data and the number of steps. The plan fits the model.
 MegatronPlanFlags megatron_plan_flags(const ModelConfig& config, const PlanFile& file);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

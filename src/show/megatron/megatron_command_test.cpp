@@ -6,7 +6,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -146,4 +146,4 @@ TEST(MegatronCommandTest, FlagsThatOlderVersionsLackAreNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

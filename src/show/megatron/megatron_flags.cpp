@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron/flag_tables.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kNoEffectGroup =
@@ -83,4 +83,4 @@ void refuse_megatron_flags(const Flags& flags) {
       throw usage_error(format("{} is not supported: {}", flag.spec.names[0], flag.reason));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

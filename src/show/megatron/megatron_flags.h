@@ -13,7 +13,7 @@
 
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class MegatronEffect : std::uint8_t { kActs, kNone, kRefused };
 
@@ -42,4 +42,4 @@ std::vector<std::string_view> given_without_effect(const Flags& flags);
 // Error (usage) naming the first refused flag that was given, and why.
 void refuse_megatron_flags(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/megatron/defaults.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::string_view, 3> kFamilies{"gpt", "llama", "bert"};
@@ -282,4 +282,4 @@ std::int64_t padded_vocabulary(const Flags& flags, std::int64_t vocabulary) {
   return checked_multiply(vocabulary / multiple + (vocabulary % multiple == 0 ? 0 : 1), multiple, "tokens");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

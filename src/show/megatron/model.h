@@ -15,7 +15,7 @@
 
 #include "nadi/model/model_config.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -37,4 +37,4 @@ void apply_model_flags(const Flags& flags, ModelConfig& config);
 // Rounded up as --make-vocab-size-divisible-by says.
 std::int64_t padded_vocabulary(const Flags& flags, std::int64_t vocabulary);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

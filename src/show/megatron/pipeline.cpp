@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Several chunks of layers per rank.
@@ -64,4 +64,4 @@ void apply_pipeline_flags(const Flags& flags, const ModelConfig& config, Plan& p
   apply_partition(flags, config, plan);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

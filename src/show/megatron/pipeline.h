@@ -4,7 +4,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -12,4 +12,4 @@ class Flags;
 // numbers for layers that do not divide, and for flags that contradict each other.
 void apply_pipeline_flags(const Flags& flags, const ModelConfig& config, Plan& plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

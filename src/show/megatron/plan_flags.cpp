@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 struct WrittenFlag {
@@ -97,4 +97,4 @@ std::vector<std::string> with_plan_flags(std::vector<std::string> words,
   return words;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 
 #include "nadi/megatron/megatron_command.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // `words` are a script and its flags, with "--flag value" or "--flag=value". Flags of the plan that they lack
 // are added behind them; numbers are compared as numbers. Error (usage), which names both, where a word says
@@ -18,4 +18,4 @@ namespace nadi {
 std::vector<std::string> with_plan_flags(std::vector<std::string> words,
                                          const std::vector<MegatronPlanFlag>& flags, std::string_view plan);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -111,4 +111,4 @@ TEST(PlanFlags, ContradictionsNameBoth) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

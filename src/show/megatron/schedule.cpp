@@ -5,7 +5,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/megatron_flags.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class Resolver {
@@ -117,4 +117,4 @@ TrainSchedule resolve_schedule(const Flags& flags, const BatchSchedule& batches)
   return Resolver(flags, batches).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

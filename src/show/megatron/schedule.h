@@ -7,7 +7,7 @@
 #include "nadi/graph/learning_rate.h"
 #include "nadi/train/batch_schedule.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Flags;
 
@@ -21,4 +21,4 @@ struct TrainSchedule {
 // batch. Error (usage) for lengths that contradict each other.
 TrainSchedule resolve_schedule(const Flags& flags, const BatchSchedule& batches);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/wordpiece_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kVocabulary = "--vocab-file", kMerges = "--merge-file",
@@ -113,4 +113,4 @@ MegatronTokenizer load_megatron_tokenizer(const Flags& flags) {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,9 +7,11 @@
 
 #include "nadi/command_line/flags.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 class Tokenizer;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 std::vector<FlagSpec> megatron_tokenizer_flags();
 
@@ -26,4 +28,4 @@ struct MegatronTokenizer {
 // that are missing; Error (input) for what is wrong in them.
 MegatronTokenizer load_megatron_tokenizer(const Flags& flags);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

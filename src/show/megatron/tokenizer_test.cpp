@@ -11,7 +11,7 @@
 #include "nadi/text/text_source.h"
 #include "nadi/text/tokenizer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST_F(MegatronTokenizerTest, WhatIsMissingOrTooMuchIsSaid) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi::analysis_cells {
+namespace nadi::inline show::analysis_cells {
 
 inline ReportCell text(std::string_view value) {
   return std::string(value);
@@ -47,9 +47,9 @@ inline ReportColumn rank_column() {
   return {"rank", "rank", CellKind::kCount, Shown::kAlways, "all"};
 }
 
-}  // namespace nadi::analysis_cells
+}  // namespace nadi::inline show::analysis_cells
 
-namespace nadi {
+namespace nadi::inline show {
 
 // In analysis_op_tables.cpp: ops, and what they belong to.
 ReportTable op_table(const RunAnalysis& run);
@@ -65,4 +65,4 @@ ReportTable critical_path_table(const RunAnalysis& run);
 ReportTable critical_op_table(const RunAnalysis& run);
 ReportTable critical_phase_table(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

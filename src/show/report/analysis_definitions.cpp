@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 struct TableDefinition {
@@ -424,4 +424,4 @@ std::string_view table_definition(std::string_view table) {
   return found == std::ranges::end(kTables) ? std::string_view() : found->text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

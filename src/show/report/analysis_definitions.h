@@ -18,7 +18,7 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct FigureDefinition {
   std::string_view table;  // "breakdown", or "headline"
@@ -33,4 +33,4 @@ const FigureDefinition* find_definition(std::string_view table, std::string_view
 // How the table as a whole is made; "" where there is none.
 std::string_view table_definition(std::string_view table);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

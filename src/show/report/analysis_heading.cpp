@@ -6,7 +6,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 AnalysisHeading analysis_heading(const RunAnalysis& run) {
   std::int64_t nodes = 0, untimed = 0, without_launch = 0;
@@ -50,4 +50,4 @@ AnalysisHeading analysis_heading(const RunAnalysis& run) {
   return heading;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

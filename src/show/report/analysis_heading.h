@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 struct AnalysisHeading {
   std::string title = {};               // "2 ranks, out/run.0.et to out/run.1.et"
@@ -16,4 +18,4 @@ struct AnalysisHeading {
 // The run has at least one rank.
 AnalysisHeading analysis_heading(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

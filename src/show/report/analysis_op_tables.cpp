@@ -2,7 +2,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/report/analysis_cells.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using namespace analysis_cells;
@@ -117,4 +117,4 @@ ReportTable group_table(std::string name, std::string title, const std::vector<G
   return table;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

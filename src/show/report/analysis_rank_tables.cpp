@@ -5,7 +5,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/report/analysis_cells.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using namespace analysis_cells;
@@ -188,4 +188,4 @@ ReportTable critical_phase_table(const RunAnalysis& run) {
   return table;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,11 +12,11 @@
 #include "nadi/report/analysis_heading.h"
 #include "nadi/report/analysis_tables.h"
 #include "nadi/report/headline_text.h"
-#include "nadi/tables/report_facts.h"
 #include "nadi/report/verdict_text.h"
+#include "nadi/tables/report_facts.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string_view to_string(TimelineClock clock) {
@@ -199,4 +199,4 @@ std::vector<std::filesystem::path> AnalysisReport::write_csv(const std::filesyst
   return paths;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

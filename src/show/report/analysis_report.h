@@ -18,9 +18,11 @@
 #include "nadi/tables/report_style.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 // Which tables are printed.
 struct AnalysisTextOptions {
@@ -64,4 +66,4 @@ class AnalysisReport {
   std::vector<ReportTable> tables_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/report/analysis_cells.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using namespace analysis_cells;
@@ -430,4 +430,4 @@ std::vector<std::string> analysis_table_names() {
   return names_of(analysis_tables({}));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

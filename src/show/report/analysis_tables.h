@@ -7,9 +7,11 @@
 
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 std::vector<ReportTable> analysis_tables(const RunAnalysis& run);
 
@@ -23,4 +25,4 @@ std::vector<ReportTable> comparison_tables(const RunAnalysis& before, const RunA
 std::vector<std::string> analysis_table_names();
 std::vector<std::string> comparison_table_names();
 
-}  // namespace nadi
+}  // namespace nadi::inline show

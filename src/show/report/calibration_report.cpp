@@ -8,7 +8,7 @@
 #include "nadi/base/version.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Bytes per second of the largest all-reduce among all devices of the node.
@@ -75,4 +75,4 @@ void print_calibration(const CalibrationView& view, std::ostream& out, const Rep
   out << format("\nwrote {}\n", view.file.string());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

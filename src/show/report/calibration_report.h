@@ -9,7 +9,7 @@
 #include "nadi/cluster/cluster.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct CalibrationView {
   const Cluster& machine;
@@ -20,4 +20,4 @@ struct CalibrationView {
 Json calibration_json(const CalibrationView& view);
 void print_calibration(const CalibrationView& view, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/check/check_traces.h"
 #include "nadi/terminal/printable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // The verdict of one simulator on all files. A point that several files share is listed once.
@@ -234,4 +234,4 @@ void print_check(const CheckReport& report, std::ostream& out, const CheckTextOp
                 counted(report.findings.total(Severity::kNote), "note"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,9 +9,11 @@
 #include "nadi/base/json.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct CheckReport;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 struct CheckTextOptions {
   ReportStyle style = {};
@@ -23,4 +25,4 @@ struct CheckTextOptions {
 Json check_json(const CheckReport& report);
 void print_check(const CheckReport& report, std::ostream& out, const CheckTextOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/checkpoint_conversion/convert_checkpoint.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 Json conversion_json(const ConversionSummary& summary, const ConversionOutcome& outcome) {
   Json files = Json::array();
@@ -37,4 +37,4 @@ void print_conversion(const ConversionSummary& summary, const ConversionOutcome&
     out << format("  {:{}}  {:>16}\n", file.name, widest, with_thousands(file.size.count()) + " B");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

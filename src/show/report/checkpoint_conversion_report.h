@@ -7,9 +7,11 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 struct ConversionSummary;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 struct ConversionOutcome {
   std::string source;  // paths as the user gave them
@@ -22,4 +24,4 @@ Json conversion_json(const ConversionSummary& summary, const ConversionOutcome& 
 // Files are listed for a dry run.
 void print_conversion(const ConversionSummary& summary, const ConversionOutcome& outcome, std::ostream& out);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

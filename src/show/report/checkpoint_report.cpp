@@ -14,7 +14,7 @@
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kCheckpointColumn = 12;
@@ -328,4 +328,4 @@ Json comparison_json(const ComparedSide& a, const ComparedSide& b, const Checkpo
           {"tensors", std::move(tensors)}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

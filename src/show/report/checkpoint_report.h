@@ -7,10 +7,12 @@
 #include "nadi/base/json.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 class StoredTensors;
 struct CheckpointComparison;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 // Facts: what it is, model, parameters, precision, training. Without the path, which is the heading.
 // Lines of at most `width` columns.
@@ -31,4 +33,4 @@ std::string comparison_text(const ComparedSide& a, const ComparedSide& b,
                             std::size_t width = 100);
 Json comparison_json(const ComparedSide& a, const ComparedSide& b, const CheckpointComparison& comparison);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

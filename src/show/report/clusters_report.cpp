@@ -5,7 +5,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 ReportCell rate_or_absent(double per_second) {
@@ -146,4 +146,4 @@ void print_cluster(const Cluster& cluster, std::ostream& out, const ReportStyle&
     print(sources_table(device.sources), "Sources of " + device.name);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

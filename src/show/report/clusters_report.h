@@ -9,7 +9,7 @@
 #include "nadi/tables/report_style.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 ReportTable clusters_table(std::span<const Cluster> clusters);
 ReportTable device_kinds_table(std::span<const DeviceSpec> devices);
@@ -19,4 +19,4 @@ ReportTable sources_table(std::span<const FigureSource> sources);
 // Nodes, fabrics and devices with all figures and their sources.
 void print_cluster(const Cluster& cluster, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/report/analysis_tables.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // The part of a table that says how a time changed.
@@ -109,4 +109,4 @@ std::vector<std::string> comparison_table_names() {
   return names_of(comparison_tables({}, {}));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

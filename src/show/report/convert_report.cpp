@@ -10,7 +10,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kColumn = 18;
@@ -349,4 +349,4 @@ void print_convert(const ConvertSummary& summary, std::ostream& out, const Conve
     print_line(out, "not known", with_advice("times, kernels and their streams", advice.add_profile));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,9 +6,11 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct ConvertSummary;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 // How the user gives the files that would have added something; printed where they are missing.
 struct ConvertAdvice {
@@ -19,4 +21,4 @@ struct ConvertAdvice {
 Json convert_json(const ConvertSummary& summary);
 void print_convert(const ConvertSummary& summary, std::ostream& out, const ConvertAdvice& advice = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/data/learn_tokenizer.h"
 #include "nadi/data/write_index_maps.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr double kMegabyte = 1e6;
@@ -154,4 +154,4 @@ std::string document_tokens(const IndexedDataset& dataset, std::int64_t document
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,13 +8,15 @@
 #include "nadi/base/json.h"
 #include "nadi/data/preprocess.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 class IndexedDataset;
 struct DatasetFigures;
 struct IndexMapOptions;
 struct IndexMaps;
 struct LearnedTokenizer;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 std::string tokenizer_text(const LearnedTokenizer& learned);
 Json tokenizer_json(const LearnedTokenizer& learned);
@@ -45,4 +47,4 @@ std::string document_json_line(const std::vector<std::string>& texts);
 // The tokens of a document, a line for each sequence.
 std::string document_tokens(const IndexedDataset& dataset, std::int64_t document);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 NodeUse use_of(const NodeLog& node) {
   NodeUse use;
@@ -69,4 +69,4 @@ std::string device_use_text(const JobLog& log) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 
 #include "nadi/job_log/job_log.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Of the GPUs of a node, or of its CPUs where it has none.
 struct NodeUse {
@@ -21,4 +21,4 @@ std::string memory_text(const NodeUse& use);  // "20.1 of 22.2 GiB"; "-"
 std::string device_use_text(
     const JobLog& log);  // "GPUs 97 %, memory 20.1 of 22.2 GiB", "CPUs 45 %"; "" without samples
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/tables/report_facts.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kTextColumn = 17;
@@ -117,4 +117,4 @@ void print_devices(const DevicesView& view, std::ostream& out, const ReportStyle
       << table_text(device_kinds_table(catalogue_devices()), options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

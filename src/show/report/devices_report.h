@@ -11,7 +11,7 @@
 #include "nadi/cuda/cuda_available.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct DevicesView {
   cpu::CpuDescription cpu = {};
@@ -25,4 +25,4 @@ DevicesView look_for_devices();
 Json devices_json(const DevicesView& view);
 void print_devices(const DevicesView& view, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

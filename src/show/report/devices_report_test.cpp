@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(DevicesReport, GivesNumbersToPrograms) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/tables/report_table.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 bool is_well(const MachineCheck& check) {
@@ -70,4 +70,4 @@ void print_doctor(std::span<const MachineCheck> checks, std::ostream& out, const
   out << "\n" << wrapped_line("Commands that are not named here have what they need.", style.width) << "\n";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

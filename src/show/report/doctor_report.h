@@ -9,10 +9,10 @@
 #include "nadi/report/machine_checks.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // `commands` are the names of all commands, in the order of help.
 Json doctor_json(std::span<const MachineCheck> checks, std::span<const std::string_view> commands);
 void print_doctor(std::span<const MachineCheck> checks, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -106,4 +106,4 @@ TEST(Doctor, FitsNarrowTerminals) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/printable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -78,4 +78,4 @@ std::string GenerateOutput::heading(std::size_t prompt) const {
   return format("prompt {} of {} random tokens", prompt + 1, options_.prompts.ids[prompt].size());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,10 +16,13 @@
 #include "nadi/generate/prompts.h"
 #include "nadi/generate/text_stream.h"
 
-namespace nadi {
+namespace nadi::inline runs {
+struct Generation;
+}  // namespace nadi::inline runs
+
+namespace nadi::inline show {
 
 struct Console;
-struct Generation;
 
 struct GenerateOutputOptions {
   const Prompts& prompts;
@@ -53,4 +56,4 @@ class GenerateOutput {
   bool first_ = true;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/generate/generation_traces.h"
 #include "nadi/model/compute_dtypes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 Json text_or_null(const std::string& text) {
@@ -90,4 +90,4 @@ std::string generation_speed_text(const GenerationResult& result) {
   return text + "\n";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,10 +7,12 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
-
+namespace nadi::inline runs {
 struct GenerationRequest;
 struct GenerationResult;
+}  // namespace nadi::inline runs
+
+namespace nadi::inline show {
 
 // `texts`: one for each prompt; empty without a tokenizer.
 Json generation_json(const GenerationRequest& request, const GenerationResult& result,
@@ -20,4 +22,4 @@ Json generation_json(const GenerationRequest& request, const GenerationResult& r
 // 0.009 to 0.012 s, decode ..." behind it.
 std::string generation_speed_text(const GenerationResult& result);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

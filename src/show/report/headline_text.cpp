@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownLosses = 3;
@@ -84,4 +84,4 @@ std::vector<ReportFact> headline_facts(const RunAnalysis& run) {
   return facts;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,13 +10,15 @@
 
 #include "nadi/tables/report_facts.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 // Nothing of traces without times. Losses that would be printed as 0.0% are left out.
 std::vector<std::string> headline_lines(const RunAnalysis& run);
 
 std::vector<ReportFact> headline_facts(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/terminal/full_screen.h"
 #include "nadi/terminal/printable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kFactColumn = 14;
@@ -280,4 +280,4 @@ void print_job_report(const JobReport& report, std::ostream& out, const JobRepor
   for (const std::string& note : report.notes) out << "note: " << safe_sentence(note) << "\n";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,9 +5,11 @@
 
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
-
+namespace nadi::inline jobs {
 struct JobReport;
+}  // namespace nadi::inline jobs
+
+namespace nadi::inline show {
 
 struct JobReportTextOptions {
   ReportStyle style = {};
@@ -16,4 +18,4 @@ struct JobReportTextOptions {
 
 void print_job_report(const JobReport& report, std::ostream& out, const JobReportTextOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

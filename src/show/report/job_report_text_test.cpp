@@ -10,7 +10,7 @@
 #include "nadi/testing/job_logs.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::AllOf;
@@ -113,4 +113,4 @@ TEST(JobReportText, TextsOfLogsCannotDriveTheTerminal) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

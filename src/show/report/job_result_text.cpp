@@ -8,7 +8,7 @@
 #include "nadi/tables/text_table.h"
 #include "nadi/terminal/full_screen.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownLines = 3;
@@ -112,4 +112,4 @@ void print_job_result(const WatchedState& state, const std::vector<AskedSetting>
   print_four_rules(state.verdicts, out, style);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

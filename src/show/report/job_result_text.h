@@ -9,7 +9,7 @@
 #include "nadi/job_log/setting_comparison.h"
 #include "nadi/report/watch_report.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void print_job_result(const WatchedState& state, const std::vector<AskedSetting>& asked, std::ostream& out,
                       const ReportStyle& style);
@@ -17,4 +17,4 @@ void print_job_result(const WatchedState& state, const std::vector<AskedSetting>
 // The four rules as a table with their evidence, as --once has them, too.
 void print_four_rules(const std::vector<JobVerdict>& verdicts, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/base/natural_order.h"
 #include "nadi/terminal/printable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // "1-02:03:04", "2:03:04", "3:04": as Slurm's commands show it.
@@ -217,4 +217,4 @@ std::string job_text(const JobStatus& job, JobTime now, const ReportStyle& style
          table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

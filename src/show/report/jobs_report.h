@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "nadi/scheduler/scheduler.h"
 #include "nadi/tables/report_facts.h"
 #include "nadi/tables/report_style.h"
 #include "nadi/tables/report_table.h"
-#include "nadi/scheduler/scheduler.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // A row for each.
 ReportTable jobs_table(std::span<const JobStatus> jobs);
@@ -28,4 +28,4 @@ std::string job_time_shown(const std::optional<JobTime>& time);
 // "n1-n3,n7": names of nodes, of which those in a row are one range.
 std::string nodes_text(std::span<const std::string> nodes);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -12,7 +12,7 @@
 #include "nadi/process/find_program.h"
 #include "nadi/process/free_memory.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 namespace fs = std::filesystem;
@@ -292,4 +292,4 @@ std::vector<MachineCheck> check_machine(const Machine& machine) {
   return checks;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/cpu/cpu_description.h"
 #include "nadi/cuda/cuda_available.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class CheckState : std::uint8_t {
   kHas,
@@ -60,4 +60,4 @@ Machine machine_of_this_process();
 
 std::vector<MachineCheck> check_machine(const Machine& machine);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/megatron_log/megatron_tflops.h"
 #include "nadi/recording/run_traces.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string local_time_text() {
   const std::time_t now = std::time(nullptr);
@@ -115,4 +115,4 @@ void MegatronLog::traced(const RunTraceFiles& files) {
   notes_ << std::flush;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -15,7 +15,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/train/train_listener.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct MegatronLogOptions {
   const ModelConfig& config;
@@ -72,4 +72,4 @@ class MegatronLog : public TrainListener {
   bool memory_printed_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

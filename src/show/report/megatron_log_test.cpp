@@ -8,7 +8,7 @@
 
 #include "nadi/model/catalogue.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -203,4 +203,4 @@ TEST_F(MegatronLogTest, TimesOfParts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/model_parameters.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string heads_text(const ModelConfig& config) {
@@ -70,4 +70,4 @@ std::vector<std::string> model_shape_words(const ModelConfig& config) {
   return words;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

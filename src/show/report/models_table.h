@@ -7,9 +7,11 @@
 
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct ModelConfig;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline show {
 
 // Name, architecture and shape: how the JSON of a model starts.
 ReportTable model_shapes_table(std::span<const ModelConfig> models);
@@ -20,4 +22,4 @@ ReportTable models_table(std::span<const ModelConfig> models);
 // The shape in words, between which a line may break: "12 layers,", "width 768,", ...
 std::vector<std::string> model_shape_words(const ModelConfig& config);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

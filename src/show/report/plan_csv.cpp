@@ -6,7 +6,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/report/plan_figures.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Names of nodes are the user's own.
@@ -38,4 +38,4 @@ void append_plan_csv(std::string& lines, const PlanQuestion& question, const Pla
   lines += '\n';
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,10 +10,10 @@
 #include "nadi/plan/plan_estimate.h"
 #include "nadi/plan/plan_question.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string plans_csv_header();
 void append_plan_csv(std::string& lines, const PlanQuestion& question, const PlanCandidate& candidate,
                      const PlanEstimate& estimate);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/tables/report_table.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kWordsColumn = 15;
@@ -207,4 +207,4 @@ void print_explanation(const PlanExplanation& why, const PlanQuestion& question,
       << table_text(alternatives_table(why), options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/report/plan_figures.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // `place`: among the plans, from 1.
 Json explanation_json(const PlanExplanation& why, const PlanQuestion& question, const SimulatedWork& work,
@@ -17,4 +17,4 @@ Json explanation_json(const PlanExplanation& why, const PlanQuestion& question, 
 void print_explanation(const PlanExplanation& why, const PlanQuestion& question, std::int64_t place,
                        std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/model/compute_dtypes.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 double peak_of_devices(const Cluster& cluster, std::span<const NodeRun> nodes, DType dtype) {
@@ -124,4 +124,4 @@ std::string plan_flags_text(const PlanQuestion& question, const PlanCandidate& c
   return text + (request.fused_attention ? " --attention fused" : " --attention unfused");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -16,7 +16,7 @@
 #include "nadi/plan/plan_search.h"
 #include "nadi/report/simulation_figures.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Of a step of the question, whatever the plan.
 SimulatedWork question_work(const PlanQuestion& question);
@@ -49,4 +49,4 @@ std::string schedule_text(const Plan& plan);
 // placement, which only a plan file has.
 std::string plan_flags_text(const PlanQuestion& question, const PlanCandidate& candidate);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

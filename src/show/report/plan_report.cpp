@@ -11,7 +11,7 @@
 #include "nadi/report/plan_explanation_report.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kSearchColumn = 8;
@@ -310,4 +310,4 @@ std::string nearest_miss_text(const PlanQuestion& question, const PlanAnswer& an
                 nodes_text(question.cluster, candidate.nodes), needs);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

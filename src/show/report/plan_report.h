@@ -11,9 +11,11 @@
 #include "nadi/tables/report_style.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
-
+namespace nadi::inline predict {
 struct PlanExplanation;
+}  // namespace nadi::inline predict
+
+namespace nadi::inline show {
 
 // The explained plan as Megatron-LM takes it (megatron/megatron_command.h).
 struct MegatronText {
@@ -54,4 +56,4 @@ std::string question_text(const PlanQuestion& question, const std::string& layer
 // Why nothing fits, and by how much the nearest plan misses: for the error of a search without an answer.
 std::string nearest_miss_text(const PlanQuestion& question, const PlanAnswer& answer);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

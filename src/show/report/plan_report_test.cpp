@@ -9,7 +9,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/report/plan_csv.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(PlanCsv, QuotesNamesOfNodes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/base/version.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 ReportTable compared_kinds_table(const ComparisonResult& result) {
@@ -95,4 +95,4 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

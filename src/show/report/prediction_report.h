@@ -5,10 +5,10 @@
 #include <string>
 
 #include "nadi/base/json.h"
-#include "nadi/tables/report_style.h"
 #include "nadi/sim/measured_comparison.h"
+#include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct PredictionView {
   const ComparisonResult& result;
@@ -30,4 +30,4 @@ struct PredictionView {
 Json prediction_json(const PredictionView& view);
 void print_prediction(const PredictionView& view, std::ostream& out, const ReportStyle& style);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/data/preprocess.h"
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kBytesOfMegabyte = 1'000'000;
@@ -37,4 +37,4 @@ double PreprocessLog::seconds() const {
   return static_cast<double>(std::max<std::int64_t>((clock_() - start_).count(), 1)) / 1e9;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,9 +11,11 @@
 #include "nadi/base/units.h"
 #include "nadi/terminal/progress_line.h"
 
-namespace nadi {
-
+namespace nadi::inline files {
 struct PreprocessProgress;
+}  // namespace nadi::inline files
+
+namespace nadi::inline show {
 
 struct PreprocessLogOptions {
   std::int64_t interval = 1000;  // documents between two lines
@@ -37,4 +39,4 @@ class PreprocessLog {
   ProgressLine line_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 void print(const std::string& label, std::string_view line, std::ostream& out, bool colour) {
@@ -88,4 +88,4 @@ bool RankOutput::just_printed(int rank) const {
   return last != last_err_line_.end() && err_lines_ - last->second < kInView;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

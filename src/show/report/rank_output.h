@@ -13,7 +13,7 @@
 
 #include "nadi/launch/launch.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -54,4 +54,4 @@ class RankOutput : public LaunchListener {
   std::map<int, std::int64_t> last_err_line_ = {};  // by rank
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,7 +8,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/step_program.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // One setting: the user's value, or the default.
 struct Setting {
@@ -27,4 +27,4 @@ struct ResolvedStep {
   std::vector<Setting> plan_settings;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

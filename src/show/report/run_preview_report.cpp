@@ -12,7 +12,7 @@
 #include "nadi/report/step_tables.h"
 #include "nadi/train/resolve_data.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Of the steps that are left.
@@ -172,4 +172,4 @@ Json run_preview_json(const RunPreviewReport& report) {
           {"seconds", time ? Json(to_seconds(*time)) : Json(nullptr)}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

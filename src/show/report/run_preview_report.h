@@ -9,9 +9,11 @@
 #include "nadi/base/units.h"
 #include "nadi/train/run_preview.h"
 
-namespace nadi {
-
+namespace nadi::inline runs {
 struct ResolvedTrainData;
+}  // namespace nadi::inline runs
+
+namespace nadi::inline show {
 
 struct RunPreviewReport {
   const TrainOptions& options;
@@ -29,4 +31,4 @@ void print_run_preview(const RunPreviewReport& report, std::ostream& out);
 // The keys of docs/json.md.
 Json run_preview_json(const RunPreviewReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_summary.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::int64_t tokens_of(const StepRequest& request) {
@@ -108,4 +108,4 @@ SimulationFigures simulation_figures(const SimulationResult& result, const Clust
   return figures;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

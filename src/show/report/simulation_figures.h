@@ -15,7 +15,7 @@
 #include "nadi/report/resolved_step.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // What a step does, on all ranks together.
 struct SimulatedWork {
@@ -41,4 +41,4 @@ struct SimulationFigures {
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
                                      const SimulatedWork* work, std::span<const DeviceId> placement = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,11 +7,11 @@
 #include "nadi/base/version.h"
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/model_parameters.h"
-#include "nadi/tables/report_facts.h"
 #include "nadi/report/simulation_tables.h"
 #include "nadi/report/step_json.h"
+#include "nadi/tables/report_facts.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kFigureColumn = 14;
@@ -301,4 +301,4 @@ void print_simulation(const SimulationView& view, std::ostream& out, const Repor
     out << format("constants of {}: {}\n", device, source);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

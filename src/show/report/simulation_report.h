@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "nadi/base/json.h"
-#include "nadi/tables/report_style.h"
 #include "nadi/report/simulation_figures.h"
 #include "nadi/sim/framework.h"
+#include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // The same step with a changed cluster.
 struct WhatIfResult {
@@ -43,4 +43,4 @@ std::string out_of_memory_text(const SimulationView& view);
 // "1 micro-batch for 8 stages: ..., set --micro-batch-size ..."; "" where stages have enough of them.
 std::string few_micro_batches_text(const SimulationView& view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

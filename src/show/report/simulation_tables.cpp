@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/rank_list.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 ReportCell phase_time(const SimulatedClass& ranks, Phase phase) {
@@ -163,4 +163,4 @@ ReportTable what_if_table(const SimulationView& view) {
   return table;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

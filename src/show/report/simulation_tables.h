@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "nadi/tables/report_table.h"
 #include "nadi/report/simulation_report.h"
+#include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Rows for people: ranks with the same figures are one row, whichever trace they were read from.
 enum class RankRows : std::uint8_t { kByClass, kByFigures };
@@ -20,4 +20,4 @@ ReportTable simulated_memory_table(const SimulationView& view, RankRows rows = R
 ReportTable simulated_traffic_table(const SimulationView& view);
 ReportTable what_if_table(const SimulationView& view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -6,7 +6,7 @@
 #include "nadi/report/step_tables.h"
 #include "nadi/report/step_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 Json first_row(const ReportTable& table) {
@@ -87,4 +87,4 @@ Json step_json(const StepView& view) {
   return root;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

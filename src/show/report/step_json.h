@@ -4,7 +4,7 @@
 #include "nadi/base/json.h"
 #include "nadi/report/resolved_step.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct StepView;
 
@@ -12,4 +12,4 @@ struct StepView;
 Json resolved_json(const ResolvedStep& step, std::int64_t parameters);
 Json step_json(const StepView& view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 ReportColumn flops_column(std::string key, std::string title, Shown shown = Shown::kAlways) {
@@ -120,4 +120,4 @@ std::array<MemoryShare, 6> memory_parts(const EngineMemory& memory) {
            {"staging_bytes", "messages", memory.staging}}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

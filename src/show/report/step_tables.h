@@ -9,7 +9,7 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // A row of one set of ops: how many there are, their FLOPs and bytes.
 ReportTable work_table(const WorkSummary& work);
@@ -36,4 +36,4 @@ std::array<MemoryShare, 8> memory_parts(const MemorySummary& memory);
 // What an engine takes, the same way.
 std::array<MemoryShare, 6> memory_parts(const EngineMemory& memory);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,15 +9,15 @@
 #include "nadi/graph/printer.h"
 #include "nadi/model/dropout.h"
 #include "nadi/parallel/rank_list.h"
-#include "nadi/tables/report_table.h"
 #include "nadi/report/step_tables.h"
 #include "nadi/report/step_view.h"
+#include "nadi/tables/report_table.h"
 #include "nadi/tables/text_table.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kStepColumn = 12;
@@ -338,4 +338,4 @@ void print_sections(const Program& program, Console& console) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -1,10 +1,13 @@
 // A step and what it costs, as text for people.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline describe {
+struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline show {
 
 struct Console;
-struct Program;
 struct StepView;
 
 enum class LayerRows {
@@ -17,4 +20,4 @@ void print_step(const StepView& view, LayerRows rows, Console& console);
 // The ops of each section, one per line.
 void print_sections(const Program& program, Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

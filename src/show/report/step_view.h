@@ -9,7 +9,7 @@
 #include "nadi/parallel/rank_place.h"
 #include "nadi/report/resolved_step.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // What a device makes of the rank's program.
 struct DeviceView {
@@ -27,4 +27,4 @@ struct StepView {
   std::optional<DeviceView> device = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

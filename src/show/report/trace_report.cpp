@@ -13,7 +13,7 @@
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kTraceTextColumn = 17;
@@ -142,4 +142,4 @@ void print_trace(const TraceSummary& summary, std::ostream& out, const TraceText
                                 .more = options.more});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

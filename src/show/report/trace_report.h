@@ -7,9 +7,11 @@
 #include "nadi/base/json.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct TraceSummary;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 struct TraceTextOptions {
   ReportStyle style = {};
@@ -19,4 +21,4 @@ struct TraceTextOptions {
 Json trace_json(const TraceSummary& summary);
 void print_trace(const TraceSummary& summary, std::ostream& out, const TraceTextOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline show

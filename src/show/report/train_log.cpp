@@ -10,7 +10,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kBarWidth = 24, kLeastBarWidth = 4;
@@ -150,4 +150,4 @@ void TrainLog::traced(const RunTraceFiles& files) {
     line(console_.info(), format("wrote {}", path.string()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/terminal/progress_line.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -63,4 +63,4 @@ class TrainLog : public TrainListener {
   std::string bar_;  // what is on the terminal's last line
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

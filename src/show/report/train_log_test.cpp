@@ -7,7 +7,7 @@
 
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST_F(TrainLogTest, SaysThatAStepWasSkipped) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/train/resolve_data.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 void print_train_result(const TrainResult& result, std::ostream& out) {
   out << format("{} after {} steps", result.stopped ? "stopped" : "done", result.steps);
@@ -78,4 +78,4 @@ Json train_result_json(const TrainOptions& options, const ResolvedTrainData& dat
   return json;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

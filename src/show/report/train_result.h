@@ -6,9 +6,11 @@
 #include "nadi/base/json.h"
 #include "nadi/train/trainer.h"
 
-namespace nadi {
-
+namespace nadi::inline runs {
 struct ResolvedTrainData;
+}  // namespace nadi::inline runs
+
+namespace nadi::inline show {
 
 void print_train_result(const TrainResult& result, std::ostream& out);
 
@@ -17,4 +19,4 @@ void print_train_result(const TrainResult& result, std::ostream& out);
 Json train_settings_json(const TrainOptions& options, const ResolvedTrainData& data);
 Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data, const TrainResult& result);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,7 +11,7 @@
 #include "nadi/tune/study_history.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownTrials = 10;
@@ -261,4 +261,4 @@ Json study_json(const StudyView& view) {
   return json;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/tables/report_table.h"
 #include "nadi/tune/study_view.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Best first: complete trials by the first objective, then pruned, failed and running ones. Columns of
 // parameters have their names as keys.
@@ -29,4 +29,4 @@ Json trial_json(const StudyView& view, const StudyTrial& trial);
 // Figures as people read them: six significant digits at most.
 std::string value_text(double value);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/terminal/printable.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kShownKinds = 4;
@@ -296,4 +296,4 @@ Json verdict_json(const RunAnalysis& run) {
           {"lines", verdict_lines(run)}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -11,9 +11,11 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
-
+namespace nadi::inline traces {
 struct RunAnalysis;
+}  // namespace nadi::inline traces
+
+namespace nadi::inline show {
 
 // Three sentences, without line breaks.
 std::vector<std::string> verdict_lines(const RunAnalysis& run);
@@ -21,4 +23,4 @@ std::vector<std::string> verdict_lines(const RunAnalysis& run);
 // "limit", "device", "limit_share", "cause_share" and "lines".
 Json verdict_json(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

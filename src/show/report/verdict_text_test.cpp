@@ -6,7 +6,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::ElementsAre;
@@ -120,4 +120,4 @@ TEST(AnalyzeVerdict, HostOnly) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -8,15 +8,15 @@
 #include "nadi/base/format.h"
 #include "nadi/base/shorten.h"
 #include "nadi/base/version.h"
+#include "nadi/job_files/job_time.h"
 #include "nadi/job_health/spoken_duration.h"
 #include "nadi/report/device_use.h"
 #include "nadi/report/job_result_text.h"
 #include "nadi/tables/text_table.h"
-#include "nadi/job_files/job_time.h"
 #include "nadi/terminal/full_screen.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string health_words(const std::vector<HealthFinding>& findings) {
@@ -228,4 +228,4 @@ Json watch_json(const WatchedState& state) {
           {"log_bytes", state.log.size.count()}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

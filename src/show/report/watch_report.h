@@ -14,7 +14,7 @@
 #include "nadi/job_health/job_health.h"
 #include "nadi/tables/report_style.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // A job as it was at one moment. The log must outlive it.
 struct WatchedState {
@@ -56,4 +56,4 @@ struct ScreenView {
 // Exactly `rows` lines, none wider than `columns`, with codes of colours.
 std::vector<std::string> watch_screen(const WatchedState& state, const ScreenView& view);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -10,7 +10,7 @@
 #include "nadi/report/watch_report.h"
 #include "nadi/terminal/full_screen.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 enum class Ink : std::uint8_t { kPlain, kBold, kRed, kYellow, kGreen, kFaint, kChosen };
@@ -220,4 +220,4 @@ std::vector<std::string> watch_screen(const WatchedState& state, const ScreenVie
   return lines;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

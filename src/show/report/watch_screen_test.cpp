@@ -5,7 +5,7 @@
 #include "nadi/report/watch_report.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::Contains;
@@ -111,4 +111,4 @@ TEST_F(WatchScreen, OneLine) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

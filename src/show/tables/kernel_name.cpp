@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kVoid = "void ";
@@ -65,4 +65,4 @@ std::vector<std::string> kernel_names(const std::vector<std::string>& names) {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

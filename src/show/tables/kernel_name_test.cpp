@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(KernelName, LeavesOutWhatMostNamesShare) {
@@ -27,4 +27,4 @@ TEST(KernelName, NamesThatDifferInParametersOnlyKeepThem) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 bool is_shown(const ReportFact& fact) {
@@ -38,4 +38,4 @@ std::string facts_text(std::span<const ReportFact> facts, std::size_t column, st
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -20,7 +20,7 @@
 #include "nadi/base/json.h"
 #include "nadi/tables/report_table.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ReportFact {
   ReportColumn name;  // an empty key: for people only
@@ -36,4 +36,4 @@ Json facts_json(std::span<const ReportFact> facts);
 // is left out, as are zeros of Shown::kUnlessZero and all facts of Shown::kToPrograms.
 std::string facts_text(std::span<const ReportFact> facts, std::size_t column, std::size_t width = 100);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::vector<ReportFact> facts_for_tests() {
@@ -29,4 +29,4 @@ TEST(ReportFacts, ForPrograms) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -3,7 +3,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 std::string ReportStyle::heading(std::string_view text) const {
   return colour ? "\033[1m" + std::string(text) + "\033[0m" : std::string(text);
@@ -15,4 +15,4 @@ ReportStyle style_for(const Console& console) {
           .table_width = table_width(console.out)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -22,4 +22,4 @@ struct ReportStyle {
 // For what is printed on console.out.
 ReportStyle style_for(const Console& console);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

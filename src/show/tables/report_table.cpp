@@ -15,7 +15,7 @@
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLeastText = 16;        // below this a cut text says nothing
@@ -319,4 +319,4 @@ Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell>
   return object;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -21,7 +21,7 @@
 #include "nadi/base/json.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class CellKind {
   kText,
@@ -99,4 +99,4 @@ Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell>
 std::string cell_text(const ReportCell& cell, const ReportColumn& column);
 bool is_zero(const ReportCell& cell);  // a number that is 0; false for texts and where there is no figure
 
-}  // namespace nadi
+}  // namespace nadi::inline show

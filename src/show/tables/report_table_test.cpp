@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(ReportTable, SaysWhichColumnsItLeavesOut) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

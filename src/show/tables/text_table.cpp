@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 void append_cell(std::string& line, std::string_view text, std::size_t width, Align align) {
@@ -73,4 +73,4 @@ std::string TextTable::stacked(const TextOptions& options) const {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

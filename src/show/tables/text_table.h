@@ -13,7 +13,7 @@
 
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class Align { kLeft, kRight };
 
@@ -48,4 +48,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;  // empty: a rule
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

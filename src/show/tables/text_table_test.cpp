@@ -4,7 +4,7 @@
 
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(TextTable, AlignsColumnsByCharacters) {
@@ -63,4 +63,4 @@ TEST(Wrap, JoinsAndSplits) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Drops all that is written to it.
@@ -17,4 +17,4 @@ std::ostream& Console::at(LogLevel kind) const {
   return kind >= level ? err : nowhere();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/terminal/interruption.h"
 #include "nadi/terminal/log_level.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Thrown where a command notices that the user pressed Ctrl-C, so that half-written files are removed on the
 // way out. Ends in exit code 130, or that of Interruption::exit_code().
@@ -49,4 +49,4 @@ struct Console {
   std::ostream& at(LogLevel kind) const;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

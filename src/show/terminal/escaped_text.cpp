@@ -5,7 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Bytes that the character beginning with `first` has; 1 where none begins so.
@@ -61,4 +61,4 @@ std::string escaped_text(std::string_view bytes, std::string& half) {
   return shown;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // `half` has the beginning of a character that the last block ended in, and gets that of the next.
 std::string escaped_text(std::string_view bytes, std::string& half);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 std::string escaped(std::string_view text) {
@@ -33,4 +33,4 @@ TEST(EscapedText, ACharacterMayBeCutByTheEndOfABlock) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

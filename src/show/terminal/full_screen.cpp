@@ -12,7 +12,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kEnter =
@@ -163,4 +163,4 @@ ScreenKey FullScreen::wait(std::chrono::milliseconds patience) {
   return take_key(pending_);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ScreenSize {
   std::size_t columns = 80, rows = 24;
@@ -79,4 +79,4 @@ ScreenKey take_key(std::string& bytes);
 // what is beyond ASCII only what surely takes one column, everything else is '?'.
 std::string screen_text(std::string_view text, std::size_t columns);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(FullScreen, KeysFromBytes) {
@@ -24,4 +24,4 @@ TEST(FullScreen, TextsOfFilesCannotMoveTheCursor) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

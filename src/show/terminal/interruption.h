@@ -15,7 +15,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class EndWish : int { kNone, kRestart, kEnd };
 
@@ -77,4 +77,4 @@ class Interruption {
   std::atomic<std::chrono::milliseconds> patience_ = kForEver;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, LogLevel>, 9> kNames{{{"", LogLevel::kInfo},
@@ -44,4 +44,4 @@ LogLevel parse_log_level(std::string_view text) {
   return number <= kWarningNumber ? LogLevel::kWarning : LogLevel::kError;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 enum class LogLevel : std::uint8_t {
   kDebug,    // also how the program was started and what it took
@@ -18,4 +18,4 @@ enum class LogLevel : std::uint8_t {
 // 10, 20, 30, 40 and what is between; NOTSET and "" are the default. Error (usage) for anything else.
 LogLevel parse_log_level(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

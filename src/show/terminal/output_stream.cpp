@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 DescriptorBuffer::DescriptorBuffer(int descriptor, std::string name)
     : descriptor_(descriptor), name_(std::move(name)) {
@@ -69,4 +69,4 @@ OutputStream::OutputStream(int descriptor, std::string name)
 
 OutputStream::~OutputStream() = default;
 
-}  // namespace nadi
+}  // namespace nadi::inline show

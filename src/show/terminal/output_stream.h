@@ -12,7 +12,7 @@
 
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct ClosedPipe {};
 
@@ -50,4 +50,4 @@ class OutputStream : public std::ostream {
   WrappingBuffer wrapping_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

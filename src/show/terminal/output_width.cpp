@@ -13,7 +13,7 @@
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kMostWidth = 200;  // above this lines are hard to follow
@@ -71,4 +71,4 @@ void set_output_width(std::ostream& out, std::size_t width) {
   out.iword(width_slot()) = static_cast<long>(width);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iosfwd>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Whether a person looks at what is written there. Open MPI gives its ranks terminals of their own and
 // forwards what comes out of them, to files and programs as well: of a rank this is false.
@@ -23,4 +23,4 @@ inline constexpr std::size_t kNoWidthLimit = static_cast<std::size_t>(-1) / 2;
 // Says how wide a stream of any kind is: for tests, and for streams that stand for others.
 void set_output_width(std::ostream& out, std::size_t width);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

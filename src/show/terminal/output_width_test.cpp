@@ -7,7 +7,7 @@
 
 #include "nadi/terminal/output_stream.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(OutputWidth, WhatTheEnvironmentSays) {
@@ -43,4 +43,4 @@ TEST(OutputWidth, WhatTheEnvironmentSays) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -4,7 +4,7 @@
 
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kLongestPlainText = 60;
@@ -17,4 +17,4 @@ std::string printable(std::string_view text) {
   return plain ? std::string(text) : quote_for_message(text);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -9,7 +9,7 @@
 #include "nadi/terminal/wrap.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr Nanoseconds kQuiet{1'000'000'000};
@@ -65,4 +65,4 @@ void ProgressLine::update(Bytes done, Bytes total) {
   update(done.count() / kMegabyte, total.count() / kMegabyte);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

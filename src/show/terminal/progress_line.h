@@ -14,7 +14,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 struct Console;
 
@@ -49,4 +49,4 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

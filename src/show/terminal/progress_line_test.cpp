@@ -7,7 +7,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -80,4 +80,4 @@ TEST_F(ProgressLineTest, NoticesInterrupts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -18,7 +18,7 @@
 #include "nadi/base/resource_shortage.h"
 #include "nadi/terminal/interruption.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -137,4 +137,4 @@ void SignalThread::run() {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

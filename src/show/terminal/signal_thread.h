@@ -23,7 +23,7 @@
 #include <chrono>
 #include <thread>
 
-namespace nadi {
+namespace nadi::inline show {
 
 class Interruption;
 
@@ -56,4 +56,4 @@ class SignalThread {
   std::thread thread_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 
 #include "nadi/terminal/console.h"
 
-namespace nadi {
+namespace nadi::inline show {
 
 class SilentConsole {
  public:
@@ -19,4 +19,4 @@ class SilentConsole {
   Console console_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline show

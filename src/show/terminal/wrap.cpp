@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 constexpr char kEscape = '\033';
@@ -235,4 +235,4 @@ std::string join(const std::vector<std::string_view>& texts, std::string_view se
   return joined;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

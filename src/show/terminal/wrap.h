@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Of prose, where there is no terminal.
 inline constexpr std::size_t kUsualWidth = 100;
@@ -41,4 +41,4 @@ std::vector<std::string> words_of(std::string_view text);
 
 std::string join(const std::vector<std::string_view>& texts, std::string_view separator);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 TEST(Wrap, CountsColumns) {
@@ -47,4 +47,4 @@ TEST(Wrap, CutsLinesAtWords) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -5,7 +5,7 @@
 #include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrap.h"
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 // Whether a line moves the cursor: then its length says nothing.
@@ -94,4 +94,4 @@ void print_verbatim(std::ostream& out, std::string_view text) {
   out << text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline show

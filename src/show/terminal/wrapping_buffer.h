@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline show {
 
 // Goes to the start of the line and clears it: for lines that are written over. What follows is a line of its
 // own.
@@ -78,4 +78,4 @@ class Verbatim {
 
 void print_verbatim(std::ostream& out, std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline show

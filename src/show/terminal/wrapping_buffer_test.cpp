@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace nadi {
+namespace nadi::inline show {
 namespace {
 
 class WrappingBufferTest : public testing::Test {
@@ -51,4 +51,4 @@ TEST_F(WrappingBufferTest, LeavesLinesOfProgressAndVerbatimTexts) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline show

@@ -1,6 +1,6 @@
 #include "nadi/analysis/analyze_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 RunAnalysis analyze_files(const std::vector<std::filesystem::path>& files,
                           const AnalyzeFilesOptions& options) {
@@ -14,4 +14,4 @@ RunAnalysis analyze_files(const std::vector<std::filesystem::path>& files,
   return run;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

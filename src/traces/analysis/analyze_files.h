@@ -9,7 +9,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/run_reading.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct AnalyzeFilesOptions {
   AnalysisOptions analysis = {};  // `groups` are those that the files name
@@ -20,4 +20,4 @@ struct AnalyzeFilesOptions {
 RunAnalysis analyze_files(const std::vector<std::filesystem::path>& files,
                           const AnalyzeFilesOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 ActivitySums& sums_of(Breakdown& breakdown, Activity activity) {
@@ -81,4 +81,4 @@ Breakdown break_down(const Timeline& timeline) {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -18,7 +18,7 @@
 #include "nadi/analysis/intervals.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // While at least one node of that activity lasted.
 Intervals intervals_of(const Timeline& timeline, Activity activity);
@@ -59,4 +59,4 @@ struct Breakdown {
 
 Breakdown break_down(const Timeline& timeline);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(Breakdown, EachMomentCountsOnce) {
@@ -70,4 +70,4 @@ TEST(Breakdown, AgreesWithLookingAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

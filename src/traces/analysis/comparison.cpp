@@ -10,7 +10,7 @@
 
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::size_t OpProfile::KeyHash::operator()(const Key& key) const {
   const std::uint64_t hash = hash_with(0, std::uint64_t{key.name} << 32 | key.layer);
@@ -153,4 +153,4 @@ Comparison compare(const OpProfile& before, const OpProfile& after, std::size_t 
   return ComparisonMaker(before, after).run(kept);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

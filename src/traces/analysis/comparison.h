@@ -21,7 +21,7 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/trace/string_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class OpProfile {
  public:
@@ -83,4 +83,4 @@ struct Comparison {
 };
 Comparison compare(const OpProfile& before, const OpProfile& after, std::size_t kept = 1000);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 NodeForTests op(std::string name, std::int64_t start, std::int64_t end, std::int64_t step,
@@ -65,4 +65,4 @@ TEST(Comparison, OfATraceWithItselfNothingChanged) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 Nanoseconds& total_of(CriticalSums& sums, Activity activity) {
@@ -242,4 +242,4 @@ LongestChain longest_chain(const Timeline& timeline) {
   return longest;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -24,7 +24,7 @@
 #include "nadi/analysis/path_forest.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CriticalRow {
   std::string name = {};  // of the op; "launch delay", "untraced" where activity is kNone
@@ -87,4 +87,4 @@ struct LongestChain {
 };
 LongestChain longest_chain(const Timeline& timeline);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

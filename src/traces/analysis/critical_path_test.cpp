@@ -8,7 +8,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::map<std::string, std::int64_t> times_of(const CriticalPath& path) {
@@ -346,4 +346,4 @@ TEST(CriticalPath, WithoutTimesTheLongestChain) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

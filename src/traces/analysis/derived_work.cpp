@@ -8,7 +8,7 @@
 #include "nadi/analysis/work_kind.h"
 #include "nadi/work/torch_work.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // An op, how long all kernels lasted that do its work, and of these the ones that do not only copy.
@@ -97,4 +97,4 @@ std::optional<DerivedWork> derive_work(const Timeline& timeline) {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Timeline;
 
@@ -24,4 +24,4 @@ struct DerivedWork {
 // Nothing where no op has shapes.
 std::optional<DerivedWork> derive_work(const Timeline& timeline);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

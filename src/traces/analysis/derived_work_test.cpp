@@ -6,7 +6,7 @@
 #include "nadi/analysis/timeline_for_tests.h"
 #include "nadi/analysis/work_kind.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // As the profiler writes it: a product of [4, 8] and [8, 16].
@@ -102,4 +102,4 @@ TEST(DerivedWork, ADeviceIsKnownByTheNameInProfiles) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // 0, 1, 2, 5, 10, 20, 50, ... as far as 64 bits go.
@@ -50,4 +50,4 @@ std::vector<DurationBin> DurationHistogram::bins() const {
   return bins;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

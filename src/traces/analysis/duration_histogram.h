@@ -15,7 +15,7 @@
 
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Durations of at least `from` and below `to`.
 struct DurationBin {
@@ -40,4 +40,4 @@ class DurationHistogram {
   std::map<std::pair<Activity, std::int64_t>, Sum> sums_;  // by the begin of the bin
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(DurationHistogram, BinsBeginAtOneTwoAndFive) {
@@ -45,4 +45,4 @@ TEST(DurationHistogram, EveryNodeIsInOneBin) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void DurationStatistics::add(Nanoseconds duration) {
   least_ = count_ == 0 ? duration : std::min(least_, duration);
@@ -36,4 +36,4 @@ double DurationStatistics::standard_deviation_ns() const {
   return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

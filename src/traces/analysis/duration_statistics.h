@@ -6,7 +6,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class DurationStatistics {
  public:
@@ -30,4 +30,4 @@ class DurationStatistics {
   double squares_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

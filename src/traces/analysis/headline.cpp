@@ -7,7 +7,7 @@
 #include "nadi/analysis/verdict.h"
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::optional<double> per_second(std::optional<std::int64_t> amount, Nanoseconds time) {
@@ -109,4 +109,4 @@ Headline headline_of(const RunAnalysis& run) {
   return headline;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

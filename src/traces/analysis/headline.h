@@ -20,7 +20,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct RunAnalysis;
 
@@ -60,4 +60,4 @@ struct Headline {
 
 Headline headline_of(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

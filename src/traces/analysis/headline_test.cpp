@@ -6,7 +6,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct HeadlineRank {
@@ -84,4 +84,4 @@ TEST(Headline, NothingIsMadeUp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

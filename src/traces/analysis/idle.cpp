@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Calls of each thread in which the host waited for the device, in the order of their starts.
@@ -112,4 +112,4 @@ IdleCauses idle_causes(const Timeline& timeline, const IdleOptions& options) {
   return IdleSearch(timeline, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

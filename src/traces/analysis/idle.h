@@ -22,7 +22,7 @@
 
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct IdleOptions {
   // As Holistic Trace Analysis compares: its 30 are called nanoseconds, and compared with microseconds.
@@ -53,4 +53,4 @@ struct IdleCauses {
 
 IdleCauses idle_causes(const Timeline& timeline, const IdleOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(Idle, CausesOfGaps) {
@@ -118,4 +118,4 @@ TEST(Idle, GapsAreWhatIsNotBusy) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 Intervals merged(Intervals intervals) {
   if (!std::ranges::is_sorted(intervals)) std::ranges::sort(intervals);
@@ -58,4 +58,4 @@ Nanoseconds overlap(const Intervals& a, const Intervals& b) {
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

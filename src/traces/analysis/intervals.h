@@ -10,7 +10,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct Interval {
   Nanoseconds start;
@@ -32,4 +32,4 @@ Intervals without(const Intervals& a, const Intervals& b);
 Nanoseconds length(const Intervals& set);
 Nanoseconds overlap(const Intervals& a, const Intervals& b);  // O(n)
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

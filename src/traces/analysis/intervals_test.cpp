@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 Interval interval(std::int64_t start, std::int64_t end) {
@@ -58,4 +58,4 @@ TEST(Intervals, AgreeWithSetsOfMoments) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

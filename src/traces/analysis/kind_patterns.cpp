@@ -10,7 +10,7 @@
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // What a part of a name says. `also` must be in the name, too.
@@ -427,4 +427,4 @@ WorkKind KindPatterns::kind_of(std::string_view name) const {
   return work_kind(name);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

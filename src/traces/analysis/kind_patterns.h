@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class WorkKind : std::uint8_t {
   kMatrixProduct,
@@ -53,4 +53,4 @@ class KindPatterns {
   std::vector<std::pair<std::string, WorkKind>> parts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/testing/temporary_file.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::HasSubstr;
@@ -132,4 +132,4 @@ TEST(KindPatterns, FilesWithMistakesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Values {
@@ -97,4 +97,4 @@ std::vector<QueueRow> queue_lengths(const Timeline& timeline, const LaunchOption
   return queues;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct LaunchOptions {
   Nanoseconds long_call{50'000};
@@ -56,4 +56,4 @@ struct QueueRow {
 // Streams with launches, in the order of lanes.
 std::vector<QueueRow> queue_lengths(const Timeline& timeline, const LaunchOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(Launches, CallsAndDelays) {
@@ -92,4 +92,4 @@ TEST(Launches, QueueAgreesWithCountingAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

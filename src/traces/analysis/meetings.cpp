@@ -8,7 +8,7 @@
 
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Of meetings, the share that clocks may contradict before they are taken for unrelated.
@@ -211,4 +211,4 @@ ExposedWaits exposed_waits(const RankCalls& calls, const Meetings& meetings, std
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

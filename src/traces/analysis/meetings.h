@@ -31,7 +31,7 @@
 
 #include "nadi/analysis/rank_calls.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class WaitMeasure { kArrival, kDuration };
 
@@ -108,4 +108,4 @@ struct ExposedWaits {
 };
 ExposedWaits exposed_waits(const RankCalls& calls, const Meetings& meetings, std::size_t rank);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 NodeForTests collective(std::uint64_t id, std::int64_t start, std::int64_t end,
@@ -171,4 +171,4 @@ TEST(Meetings, PartsOfExposedTimeAgreeWithLookingAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/cluster/catalogue.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // "a100-80gb" -> "a100": what profilers write, too.
@@ -44,4 +44,4 @@ ByteRate memory_limit(const Trace& trace) {
   return memory_limit(name != nullptr ? name->string().value_or("") : std::string_view());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,11 +7,11 @@
 
 #include "nadi/base/rates.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
 ByteRate memory_limit(const Trace& trace);
 ByteRate memory_limit(std::string_view device_name);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

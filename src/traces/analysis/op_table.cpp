@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/natural_order.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Ops nested deeper are passed over when time is handed up: a file could be made of one endless nest.
@@ -216,4 +216,4 @@ void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& ot
   put_in_order(rows, grouping);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

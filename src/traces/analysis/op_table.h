@@ -16,7 +16,7 @@
 #include "nadi/analysis/duration_statistics.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Work or bytes of nodes, and how long the nodes that say theirs took: what a rate is made of.
 struct KnownAmount {
@@ -65,4 +65,4 @@ struct GroupRow {
 std::vector<GroupRow> group_rows(const Timeline& timeline, Grouping grouping);
 void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& others, Grouping grouping);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

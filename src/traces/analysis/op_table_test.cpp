@@ -6,7 +6,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 const OpRow& row_named(const std::vector<OpRow>& rows, std::string_view name) {
@@ -114,4 +114,4 @@ TEST(OpTable, Groups) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

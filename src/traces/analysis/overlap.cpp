@@ -8,7 +8,7 @@
 #include "nadi/analysis/intervals.h"
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 bool is_message(NodeType type) {
@@ -78,4 +78,4 @@ std::vector<CommunicationRow> communication_rows(const Timeline& timeline, const
   return rows;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

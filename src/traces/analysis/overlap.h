@@ -19,7 +19,7 @@
 
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Members by name of the group (pg_name).
 using GroupSizes = std::map<std::string, std::int64_t, std::less<>>;
@@ -51,4 +51,4 @@ struct CommunicationRow {
 // By kind and group, the longest time first. Times are 0 without a clock.
 std::vector<CommunicationRow> communication_rows(const Timeline& timeline, const GroupSizes& sizes = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

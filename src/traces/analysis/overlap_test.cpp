@@ -4,7 +4,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(Overlap, ByKindAndGroup) {
@@ -77,4 +77,4 @@ TEST(Overlap, AgreesWithLookingAtEveryMoment) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::string_view kLaunchDelay = "launch delay";
@@ -188,4 +188,4 @@ PathForest::PathForest(const Timeline& timeline, const RankCalls& calls, Nanosec
   PathForestMaker(*this, timeline, clock_offset).run(calls);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -27,7 +27,7 @@
 #include "nadi/analysis/rank_calls.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Time that belongs to an op around the nodes, or to nobody known (activity is kNone).
 struct PathGap {
@@ -77,4 +77,4 @@ class PathForest {
   std::vector<std::uint32_t> calls_, messages_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

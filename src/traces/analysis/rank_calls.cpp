@@ -8,7 +8,7 @@
 
 #include "nadi/analysis/breakdown.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Gives each text a position, in the order of appearance.
@@ -74,4 +74,4 @@ RankCalls calls_of(const Timeline& timeline, std::int64_t rank, Nanoseconds cloc
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/analysis/intervals.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CollectiveCall {
   std::uint32_t kind = 0;   // position in RankCalls::kinds
@@ -44,4 +44,4 @@ struct RankCalls {
 // `clock_offset` is added to all times: what the rank's clock counts from, minus what the others' do.
 RankCalls calls_of(const Timeline& timeline, std::int64_t rank, Nanoseconds clock_offset = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

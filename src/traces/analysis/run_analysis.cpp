@@ -11,7 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::size_t kShownSteps = 8;
@@ -175,4 +175,4 @@ void finish(RunAnalysis& run) {
         row.members = static_cast<std::int64_t>(users[row.group].size());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

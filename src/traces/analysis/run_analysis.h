@@ -35,7 +35,7 @@
 #include "nadi/analysis/strip.h"
 #include "nadi/analysis/work_kind.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct AnalysisOptions {
   std::optional<std::int64_t> step = {};  // only this step; nothing: all
@@ -105,4 +105,4 @@ void add_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& o
 // ranks that use it.
 void finish(RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 #include "nadi/analysis/timeline_for_tests.h"
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(RunAnalysis, AnEmptyTrace) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

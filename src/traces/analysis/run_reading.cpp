@@ -14,7 +14,7 @@
 #include "nadi/pytorch/kineto_reader.h"
 #include "nadi/trace/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -196,4 +196,4 @@ std::optional<Nanoseconds> base_time_of(const Trace& trace) {
   return said ? std::optional(Nanoseconds{*said}) : std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

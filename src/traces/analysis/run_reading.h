@@ -22,7 +22,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct RunReadingOptions {
   MemoryLimit memory = {};  // for each file
@@ -48,4 +48,4 @@ void read_run(const std::vector<std::filesystem::path>& files, const RunReadingO
 // What a rank's times count from (`base_time_ns` of the metadata), where the trace says it.
 std::optional<Nanoseconds> base_time_of(const Trace& trace);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

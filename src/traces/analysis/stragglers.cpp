@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 void keep_worst(std::vector<StragglerCollective>& collectives, std::size_t count) {
@@ -50,4 +50,4 @@ Stragglers find_stragglers(const std::vector<RankCalls>& ranks, const Meetings& 
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include "nadi/analysis/meetings.h"
 #include "nadi/analysis/rank_calls.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct StragglerRank {
   std::int64_t rank = 0;
@@ -47,4 +47,4 @@ struct Stragglers {
 Stragglers find_stragglers(const std::vector<RankCalls>& ranks, const Meetings& meetings,
                            std::size_t kept = 100);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

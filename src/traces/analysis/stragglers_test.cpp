@@ -4,7 +4,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct CallForTests {
@@ -86,4 +86,4 @@ TEST(Stragglers, OneRankWaitsForNobody) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

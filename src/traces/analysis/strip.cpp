@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Of the time shown; about what a wide screen has pixels, zoomed in a little.
@@ -204,4 +204,4 @@ void fit_strips(Strips& strips, std::size_t most) {
   for (RankStrip& strip : strips.ranks) drop_names(strip);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -19,7 +19,7 @@
 #include "nadi/analysis/critical_path.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct StripBox {
   Nanoseconds start = {}, end = {};
@@ -65,4 +65,4 @@ void add_path(Strips& strips, const CriticalPath& path);
 // Joins boxes until there are at most `most`, and keeps at most kMaxStripRanks ranks.
 void fit_strips(Strips& strips, std::size_t most = kMaxStripBoxes);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

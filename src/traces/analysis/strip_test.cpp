@@ -7,7 +7,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 Nanoseconds strip_busy(const std::vector<StripBox>& boxes) {
@@ -110,4 +110,4 @@ TEST(Strip, KeepsTheRanksThatThePathTouchesMost) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/trace/replay.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(Activity activity) {
   switch (activity) {
@@ -164,4 +164,4 @@ std::optional<Bytes> Timeline::tensor_size(std::uint32_t row) const {
   return Bytes{tensor_size_[row]};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

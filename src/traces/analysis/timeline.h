@@ -35,7 +35,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class Activity : std::uint8_t {
   kNone,  // metadata, and what the options leave out
@@ -178,4 +178,4 @@ class Timeline {
   bool has_streams_ = false, has_own_ops_ = false;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/communication_kernels.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::int64_t kNoDevice = -1;  // of a stream whose node does not name a device
@@ -216,4 +216,4 @@ void TimelineExtraction::run() {
     if (number >= 0) number = places[static_cast<std::size_t>(number)];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

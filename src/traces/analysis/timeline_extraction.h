@@ -13,7 +13,7 @@
 
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class TimelineExtraction {
  public:
@@ -53,4 +53,4 @@ class TimelineExtraction {
   std::map<std::int64_t, std::int32_t> steps_;  // in the order of appearance
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct NodeForTests {
   std::uint64_t id = 0;
@@ -105,4 +105,4 @@ inline std::vector<NodeForTests> random_device_nodes(std::uint64_t seed, std::ui
   return nodes;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(Timeline, WithoutStartsItIsReplayed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 double share(Nanoseconds part, Nanoseconds whole) {
@@ -166,4 +166,4 @@ Verdict judge(const RunAnalysis& run) {
   return verdict;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

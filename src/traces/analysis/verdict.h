@@ -17,7 +17,7 @@
 
 #include "nadi/analysis/run_analysis.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class Limit : std::uint8_t {
   kNothing,          // the trace has no nodes
@@ -64,4 +64,4 @@ struct Verdict {
 // After finish(). Ranks without times are left out unless none has any.
 Verdict judge(const RunAnalysis& run);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 RunAnalysis run_of(const std::vector<std::vector<NodeForTests>>& ranks) {
@@ -167,4 +167,4 @@ TEST(Verdict, PartsOfRandomRunsAddUp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 bool longer(const KindRow& a, const KindRow& b) {
@@ -109,4 +109,4 @@ void add_kind_rows(std::vector<KindRow>& rows, const std::vector<KindRow>& other
   std::ranges::sort(rows, longer);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -18,7 +18,7 @@
 #include "nadi/analysis/op_table.h"
 #include "nadi/analysis/timeline.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Nodes of one kind.
 struct KindRow {
@@ -38,4 +38,4 @@ struct KindRow {
 std::vector<KindRow> kind_rows(const Timeline& timeline, const KindPatterns& patterns = {});
 void add_kind_rows(std::vector<KindRow>& rows, const std::vector<KindRow>& others);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/analysis/timeline_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct NameAndKind {
@@ -127,4 +127,4 @@ TEST(WorkKind, WithoutADeviceTheHostsOps) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

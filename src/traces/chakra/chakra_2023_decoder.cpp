@@ -15,7 +15,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/exact_time.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Kind = TraceAttributeKind;
@@ -313,4 +313,4 @@ void Chakra2023Decoder::decode_value(WireReader& message, WireTag tag, TraceAttr
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

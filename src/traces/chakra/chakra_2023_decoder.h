@@ -20,7 +20,7 @@
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Chakra2023Decoder {
  public:
@@ -46,4 +46,4 @@ class Chakra2023Decoder {
   std::vector<std::string_view> texts_;  // list being decoded
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

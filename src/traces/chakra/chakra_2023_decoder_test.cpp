@@ -22,7 +22,7 @@
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace pb = google::protobuf;
@@ -273,7 +273,7 @@ TEST(Chakra2023Decoder, WhatWasReadIsWrittenAsAFileOfToday) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 #else
 

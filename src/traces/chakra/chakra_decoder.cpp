@@ -11,7 +11,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/exact_time.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -288,4 +288,4 @@ void ChakraDecoder::decode_list(WireReader message, TraceAttribute& attribute, A
   attribute.texts = arena.keep(std::span<const std::string_view>(texts_));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Fields that the schema does not have, and that were therefore passed over.
 struct UnknownFields {
@@ -47,4 +47,4 @@ class ChakraDecoder {
   std::vector<std::string_view> texts_;  // list being decoded
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

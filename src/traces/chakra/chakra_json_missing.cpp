@@ -3,7 +3,7 @@
 #include "nadi/chakra/chakra_json_reader.h"
 #include "nadi/chakra/node_link_graph.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 [[noreturn]] void refuse() {
@@ -29,4 +29,4 @@ NodeLinkGraph read_node_link(std::string_view, std::string, const NodeLinkReadOp
   refuse();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

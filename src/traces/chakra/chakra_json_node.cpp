@@ -15,7 +15,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/exact_time.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Kind = TraceAttributeKind;
@@ -465,4 +465,4 @@ void ChakraJsonDecoder::decode_feeder_node(Object object, std::uint64_t byte, Tr
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

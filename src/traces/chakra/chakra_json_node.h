@@ -14,7 +14,7 @@
 #include "nadi/chakra/chakra_decoder.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class ChakraJsonDecoder {
  public:
@@ -67,4 +67,4 @@ class ChakraJsonDecoder {
   std::vector<std::string_view> texts_;  // list being decoded
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

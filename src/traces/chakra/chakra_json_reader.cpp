@@ -16,7 +16,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_memory.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // "" is the document itself.
@@ -153,4 +153,4 @@ Trace read_chakra_json(std::string_view json, std::string name, const ChakraRead
   return read(input, options, stats);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

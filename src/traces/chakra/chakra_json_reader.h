@@ -22,11 +22,11 @@
 #include "nadi/chakra/chakra_reading.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 Trace read_chakra_json(const std::filesystem::path& path, const ChakraReadOptions& options = {},
                        ChakraReadStats* stats = nullptr);
 Trace read_chakra_json(std::string_view json, std::string name, const ChakraReadOptions& options = {},
                        ChakraReadStats* stats = nullptr);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

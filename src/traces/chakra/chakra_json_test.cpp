@@ -24,7 +24,7 @@
 #include "chakra.pb.h"
 #endif
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::HasSubstr;
@@ -329,4 +329,4 @@ TEST(ChakraJson, AnyOtherJsonIsNamed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

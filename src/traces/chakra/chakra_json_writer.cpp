@@ -17,7 +17,7 @@
 #include "nadi/trace/exact_time.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // An object being written: puts the commas.
@@ -239,4 +239,4 @@ void write_chakra_json(const Trace& trace, const ByteSink& sink, ChakraJsonForm 
   writer.finish();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

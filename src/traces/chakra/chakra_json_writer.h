@@ -30,7 +30,7 @@
 
 #include "nadi/chakra/chakra_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class ChakraJsonForm : std::uint8_t { kDocument, kLines };
 // By the file's name: lines for .jsonl, else one document.
@@ -59,4 +59,4 @@ class ChakraJsonWriter {
 void write_chakra_json(const Trace& trace, const ByteSink& sink,
                        ChakraJsonForm form = ChakraJsonForm::kDocument);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

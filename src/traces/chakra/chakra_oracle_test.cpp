@@ -23,7 +23,7 @@
 #include "nadi/chakra/whole_microseconds.h"
 #include "nadi/trace/random_node_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace pb = google::protobuf;
@@ -232,7 +232,7 @@ TEST(ChakraOracle, WeReadUnpackedListsAndPassOverUnknownFields) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 #else
 

@@ -12,7 +12,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_memory.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -167,4 +167,4 @@ Trace read_chakra(std::span<const std::byte> bytes, std::string name, const Chak
   return read_all(reader, name, options, stats);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -36,9 +36,11 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class Error;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline traces {
 
 class ChakraReader {
  public:
@@ -92,4 +94,4 @@ Trace read_chakra(const std::filesystem::path& path, const ChakraReadOptions& op
 Trace read_chakra(std::span<const std::byte> bytes, std::string name, const ChakraReadOptions& options = {},
                   ChakraReadStats* stats = nullptr);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

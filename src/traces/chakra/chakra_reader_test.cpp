@@ -23,7 +23,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/trace/random_node_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -399,4 +399,4 @@ TEST(ChakraReader, ReadsAFileOfChakrasConverter) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

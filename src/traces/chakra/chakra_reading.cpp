@@ -4,7 +4,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::uint64_t drop_control_dependencies(TraceNode& node, const ChakraReadOptions& options) {
   if (options.control_dependencies == ControlDependencies::kKeep) return 0;
@@ -27,4 +27,4 @@ std::uint64_t settle_dependencies(Trace& trace, const TraceOrigin& origin, const
   return dropped;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/chakra/chakra_decoder.h"
 #include "nadi/chakra/chakra_recognition.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Readers report progress each time they have read so many nodes.
 inline constexpr std::size_t kNodesPerReport = 65536;
@@ -69,4 +69,4 @@ struct ChakraReadStats {
 std::uint64_t drop_control_dependencies(TraceNode& node, const ChakraReadOptions& options);
 std::uint64_t settle_dependencies(Trace& trace, const TraceOrigin& origin, const ChakraReadOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

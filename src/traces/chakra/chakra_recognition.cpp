@@ -11,7 +11,7 @@
 #include "nadi/chakra/chakra_schema.h"
 #include "nadi/chakra/protobuf_wire.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Field {
@@ -196,4 +196,4 @@ ChakraFormat recognise_chakra(std::string_view start_of_file) {
   return format;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class ChakraSchema : std::uint8_t {
   kJune2023,    // 0.0.2: node types without METADATA; no unsigned and no bool attributes
@@ -30,4 +30,4 @@ inline constexpr std::size_t kRecognitionBytes = std::size_t{256} << 10;
 // Never fails: an unrecognised file counts as the current schema, whose reader then names the fault.
 ChakraFormat recognise_chakra(std::string_view start_of_file);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_attribute.h"
 
-namespace nadi::chakra {
+namespace nadi::inline traces::chakra {
 
 namespace global_metadata {
 inline constexpr std::uint32_t kVersion = 1;
@@ -85,4 +85,4 @@ constexpr WireType wire_type_of(Encoding encoding) {
   unreachable();
 }
 
-}  // namespace nadi::chakra
+}  // namespace nadi::inline traces::chakra

@@ -12,7 +12,7 @@
 #include "nadi/trace/exact_time.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -223,4 +223,4 @@ void write_chakra(const Trace& trace, const ByteSink& sink) {
   writer.finish();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

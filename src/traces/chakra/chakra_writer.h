@@ -24,7 +24,7 @@
 #include "nadi/chakra/whole_microseconds.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -65,4 +65,4 @@ void encode_attributes(WireWriter& out, const TraceNode& node);
 // A whole trace with its metadata.
 void write_chakra(const Trace& trace, const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

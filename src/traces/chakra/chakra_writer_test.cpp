@@ -13,7 +13,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/random_node_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using namespace std::string_view_literals;
@@ -136,4 +136,4 @@ TEST(ChakraWriter, HandsOverPartsOfAboutAMebibyte) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

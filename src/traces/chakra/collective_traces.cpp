@@ -9,7 +9,7 @@
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ CollectiveTraceReport write_collective_traces(const CollectiveTraces& traces, co
   return report;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -19,7 +19,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CollectiveKind {
   std::string_view name;               // "all-reduce"
@@ -53,4 +53,4 @@ CollectiveTraceReport write_collective_traces(const CollectiveTraces& traces,
                                               const std::filesystem::path& prefix,
                                               const CollectiveTraceOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

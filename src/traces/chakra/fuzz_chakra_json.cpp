@@ -16,7 +16,7 @@
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/chakra/chakra_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 void check_same(const Trace& one, const Trace& other) {
@@ -60,7 +60,7 @@ void read_anything(std::string_view json) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const char*>(data), size});

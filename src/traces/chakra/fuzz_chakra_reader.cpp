@@ -14,7 +14,7 @@
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/chakra/chakra_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 void check_same(const Trace& one, const Trace& other) {
@@ -66,7 +66,7 @@ void read_anything(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const std::byte*>(data), size});

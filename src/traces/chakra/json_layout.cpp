@@ -2,7 +2,7 @@
 
 #include "nadi/base/json_start.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 JsonLayout json_layout(std::string_view start) {
   const JsonStart json = look_at_json(start);
@@ -12,4 +12,4 @@ JsonLayout json_layout(std::string_view start) {
              : JsonLayout::kDocuments;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

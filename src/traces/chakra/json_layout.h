@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class JsonLayout : std::uint8_t {
   kDocuments,  // an object that is metadata or a node: documents one after the other
@@ -16,4 +16,4 @@ enum class JsonLayout : std::uint8_t {
 // `start` begins as JSON (base/json_start.h).
 JsonLayout json_layout(std::string_view start);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
@@ -113,4 +113,4 @@ void append_json_value(std::string& out, const TraceAttribute& attribute) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

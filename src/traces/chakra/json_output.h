@@ -7,7 +7,7 @@
 
 #include "nadi/trace/trace_attribute.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Bytes of text that a writer collects before it hands them on.
 inline constexpr std::size_t kJsonPart = std::size_t{1} << 20;
@@ -23,4 +23,4 @@ void append_json_value(std::string& out, const TraceAttribute& attribute);
 // Base64 of RFC 4648 with padding, in quotes.
 void append_json_bytes(std::string& out, std::string_view bytes);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

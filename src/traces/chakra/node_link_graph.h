@@ -23,7 +23,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/input/json_damage.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 using NodeLinkMembers = std::vector<std::pair<std::string, Json>>;  // in the order of the file, no name twice
 
@@ -83,4 +83,4 @@ NodeLinkTensor tensor_of(const NodeLinkNode& node);
 // "name", else "label", else "op", else the id as a text.
 std::string name_of(const NodeLinkNode& node);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/chakra/node_link_graph.h"
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -158,4 +158,4 @@ std::string name_of(const NodeLinkNode& node) {
                              : node.id.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNodeLinkArrays{"nodes", "links", "edges"};
@@ -263,4 +263,4 @@ NodeLinkGraph read_node_link(std::string_view json, std::string name, const Node
   return read_graph(input, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include "nadi/testing/temporary_file.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -188,4 +188,4 @@ TEST(NodeLinkReader, AFileCutAnywhereIsRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

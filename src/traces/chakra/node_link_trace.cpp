@@ -15,7 +15,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Kind = TraceAttributeKind;
@@ -385,4 +385,4 @@ std::vector<RankTrace> traces_of(const NodeLinkGraph& graph, const ChakraReadOpt
   return traces;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include "nadi/chakra/node_link_graph.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct RankTrace {
   std::int64_t rank = 0;
@@ -29,4 +29,4 @@ struct RankTrace {
 std::vector<RankTrace> traces_of(const NodeLinkGraph& graph, const ChakraReadOptions& options = {},
                                  std::uint64_t* dropped = nullptr);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

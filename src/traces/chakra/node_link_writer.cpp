@@ -13,7 +13,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::array<std::string_view, 7> kOwnMembers{"id",          "name",   "type",   "start_ns",
@@ -109,4 +109,4 @@ NodeLinkCounts write_node_link(const Trace& trace, const ByteSink& sink) {
   return NodeLinkFile(trace, sink).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 
 #include "nadi/chakra/chakra_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct NodeLinkCounts {
   std::uint64_t links = 0;
@@ -24,4 +24,4 @@ struct NodeLinkCounts {
 // The sink is called with about 1 MiB at a time, in order.
 NodeLinkCounts write_node_link(const Trace& trace, const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

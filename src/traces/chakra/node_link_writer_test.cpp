@@ -6,7 +6,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(NodeLinkWriter, WritesWhatGraphLibrariesRead) {
@@ -56,4 +56,4 @@ TEST(NodeLinkWriter, WritesATraceWithoutNodes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -97,4 +97,4 @@ void WireReader::bad_fixed(const char* what, std::size_t size) const {
   fail(byte(), format("a {} number takes {} bytes, {} are left", what, size, remaining()), kDamagedHint);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // The low three bits of a tag. 3 and 4 are proto2's groups, which Chakra never used; 6 and 7 are undefined.
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -237,4 +237,4 @@ class WireReader {
   std::string_view file_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using namespace std::string_view_literals;
@@ -143,4 +143,4 @@ TEST(ProtobufWire, ErrorsNameTheByte) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/chakra/node_link_trace.h"
 #include "nadi/input/content_kind.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 Trace read_node_link_trace(const std::filesystem::path& path, const ChakraReadOptions& options,
@@ -65,4 +65,4 @@ Trace read_any_trace(const std::filesystem::path& path, const ChakraReadOptions&
   return in_json ? read_chakra_json(path, options, &to.stats) : read_chakra(path, options, &to.stats);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 #include "nadi/chakra/chakra_reading.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class TraceFileKind : std::uint8_t { kChakra, kChakraJson, kNodeLink };
 std::string_view to_string(TraceFileKind kind);  // "Chakra", "Chakra JSON", "node-link"
@@ -28,4 +28,4 @@ struct TraceFileReport {
 Trace read_any_trace(const std::filesystem::path& path, const ChakraReadOptions& options = {},
                      TraceFileReport* report = nullptr);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/trace/random_node_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 class TraceFiles : public testing::Test {
@@ -122,4 +122,4 @@ TEST_F(TraceFiles, ThatAreMissingAreErrors) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

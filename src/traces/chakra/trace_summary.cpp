@@ -11,7 +11,7 @@
 #include "nadi/trace/trace_index.h"
 #include "nadi/trace/trace_memory.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ TraceSummary summarize_trace(const fs::path& path, const std::function<void()>& 
   return Summarizer(path, at_node, memory).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

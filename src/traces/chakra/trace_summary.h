@@ -11,7 +11,7 @@
 #include "nadi/base/units.h"
 #include "nadi/chakra/chakra_reader.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct NodeGroup {
   std::string name;  // of the phase, section or type; "" for nodes that do not say
@@ -47,4 +47,4 @@ bool is_trace(const std::filesystem::path& path);
 TraceSummary summarize_trace(const std::filesystem::path& path, const std::function<void()>& at_node,
                              const MemoryLimit& memory = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

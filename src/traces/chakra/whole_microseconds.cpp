@@ -4,7 +4,7 @@
 #include "nadi/trace/exact_time.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::int64_t kHalf = kNanosecondsPerMicrosecond / 2;
@@ -43,4 +43,4 @@ std::int64_t nearest_microsecond(Nanoseconds time) {
   return rounded(time, owed);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -17,7 +17,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct TraceNode;
 
@@ -32,4 +32,4 @@ class WholeMicroseconds {
 // The nearest one, of a single time: half a microsecond is rounded up.
 std::int64_t nearest_microsecond(Nanoseconds time);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

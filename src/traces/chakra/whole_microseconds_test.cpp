@@ -12,7 +12,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TraceNode lasting(std::int64_t ns, bool on_cpu = false, NodeType type = NodeType::kComp) {
@@ -80,4 +80,4 @@ TEST(WholeMicroseconds, AFileHasBoth) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/trace/roofline_start.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using enum CommonAttribute;
@@ -312,4 +312,4 @@ void check_node_for_astra_sim_2024(const SimulatedNode& node, VerdictMaker& verd
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

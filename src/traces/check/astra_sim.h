@@ -16,7 +16,7 @@
 // Whether the ranks of a run wait for each other for ever is told by playing them: astra_sim_play.h.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct SimulatedNode;
 struct SimulatedTrace;
@@ -31,4 +31,4 @@ void check_node_for_astra_sim_roofline(const SimulatedNode& node, VerdictMaker& 
 void check_file_for_astra_sim_2024(const SimulatedTrace& trace, VerdictMaker& verdict);
 void check_node_for_astra_sim_2024(const SimulatedNode& node, VerdictMaker& verdict);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

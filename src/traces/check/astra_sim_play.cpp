@@ -18,7 +18,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using enum CommonAttribute;
@@ -510,4 +510,4 @@ std::vector<PlayStop> play(const PlayedRun& run, PlayedTimes times) {
   return Playing(run, times, kSlowNetwork).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -33,7 +33,7 @@
 #include "nadi/trace/string_table.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct SimulatedTrace;
 
@@ -91,4 +91,4 @@ struct PlayStop {
 // Empty where all ranks finish, on a fast network and on a slow one.
 std::vector<PlayStop> play(const PlayedRun& run, PlayedTimes times);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

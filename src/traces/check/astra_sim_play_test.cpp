@@ -10,7 +10,7 @@
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST_F(AstraSimPlay, IsAnErrorWhereASimulatorIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include "nadi/check/structure_check.h"
 #include "nadi/trace/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct RunFiles {
@@ -279,4 +279,4 @@ CheckReport check_traces(std::span<const std::filesystem::path> files, const Che
   return TracesCheck(files, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -23,7 +23,7 @@
 #include "nadi/check/finding.h"
 #include "nadi/check/simulators.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CheckOptions {
   std::size_t kept_per_rule = 10;  // texts of findings
@@ -56,4 +56,4 @@ struct CheckReport {
 // Error (usage) for a simulator that is not known.
 CheckReport check_traces(std::span<const std::filesystem::path> files, const CheckOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

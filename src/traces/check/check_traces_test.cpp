@@ -10,7 +10,7 @@
 #include "nadi/check/traces_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST(CheckTraces, EveryRuleIsListedOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

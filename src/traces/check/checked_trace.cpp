@@ -6,7 +6,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string describe_node(const Trace& trace, std::size_t row) {
   return format("node {} {}", to_number(trace.id(row)), quote_for_message(trace.name(row)));
@@ -28,4 +28,4 @@ Finding finding_at(const CheckedTrace& checked, const Rule& rule, std::size_t ro
   return finding;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

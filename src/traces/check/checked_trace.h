@@ -8,7 +8,7 @@
 
 #include "nadi/check/finding.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -25,4 +25,4 @@ std::string describe_node(const Trace& trace, std::size_t row);
 Finding finding_about(const CheckedTrace& checked, const Rule& rule, std::string message);
 Finding finding_at(const CheckedTrace& checked, const Rule& rule, std::size_t row, std::string message);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

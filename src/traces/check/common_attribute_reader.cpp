@@ -5,7 +5,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Entry {
@@ -54,4 +54,4 @@ void CommonAttributeReader::read(std::size_t row, CommonAttributes& attributes) 
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 
 #include "nadi/trace/trace_attribute.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -61,4 +61,4 @@ class CommonAttributeReader {
   std::array<const char*, kCommonAttributeCount> names_{};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Searches that are made in one knot: the shortest circle often goes through one of its first nodes.
@@ -180,4 +180,4 @@ std::vector<DependencyCycle> find_cycles(const Trace& trace, const TraceIndex& i
   return cycles;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 class TraceIndex;
@@ -26,4 +26,4 @@ struct DependencyCycle {
 std::vector<DependencyCycle> find_cycles(const Trace& trace, const TraceIndex& index,
                                          FollowedDependencies followed);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 #include "nadi/check/traces_for_tests.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Reference: who reaches whom, by trying; a knot is a set of rows that reach each other.
@@ -68,4 +68,4 @@ TEST(DependencyCycles, AreThoseFoundByTrying) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(Severity severity) {
   switch (severity) {
@@ -29,4 +29,4 @@ std::uint64_t Findings::total(Severity severity) const {
   return total;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -17,7 +17,7 @@
 
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class Severity : std::uint8_t {
   kNote,     // worth knowing
@@ -68,4 +68,4 @@ class Findings {
   std::map<std::string_view, RuleCount> by_rule_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

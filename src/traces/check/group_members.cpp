@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 GroupMembers read_group_members(const std::filesystem::path& path) {
   const JsonDocument document = read_json(path);
@@ -30,4 +30,4 @@ GroupMembers read_group_members(const std::filesystem::path& path) {
   return groups;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // By name of the group: its members.
 using GroupMembers = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
@@ -23,4 +23,4 @@ inline bool is_group_of_all(std::string_view name) {
   return name.empty() || name == "0";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

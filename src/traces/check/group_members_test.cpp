@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/check/traces_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(GroupMembers, AreReadFromTheFileOfGroups) {
@@ -23,4 +23,4 @@ TEST(GroupMembers, AreReadFromTheFileOfGroups) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

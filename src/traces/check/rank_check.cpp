@@ -13,7 +13,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/check/rules.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::string describe(const CheckedCollective& call) {
@@ -313,4 +313,4 @@ void check_ranks(const Run& run, Findings& findings) {
   RankCheck(run, findings).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

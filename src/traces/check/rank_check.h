@@ -15,7 +15,7 @@
 #include "nadi/check/group_members.h"
 #include "nadi/check/rank_communication.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct Run {
   std::span<const RankCommunication> ranks;  // in the order of ranks, each once; not empty
@@ -26,4 +26,4 @@ struct Run {
 // A run of one rank that communicates with others is not refused for it: one trace is often checked alone.
 void check_ranks(const Run& run, Findings& findings);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

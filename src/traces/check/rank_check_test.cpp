@@ -15,7 +15,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/unroll/rank_traces.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -327,4 +327,4 @@ TEST(RankCheck, SaysWhatCannotBeCompared) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

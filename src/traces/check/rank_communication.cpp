@@ -10,7 +10,7 @@
 #include "nadi/check/rules.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 bool is_communication(NodeType type) {
@@ -116,4 +116,4 @@ RankCommunication communication_of(const CheckedTrace& checked, Findings& findin
   return CommunicationList(checked, findings).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include "nadi/trace/node_type.h"
 #include "nadi/trace/string_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CheckedCollective {
   TraceNodeId node{};
@@ -42,4 +42,4 @@ struct RankCommunication {
 // their own. `checked` has a rank.
 RankCommunication communication_of(const CheckedTrace& checked, Findings& findings);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::span<const Rule* const> rules() {
   using namespace rule;
@@ -44,4 +44,4 @@ std::span<const Rule* const> rules() {
   return kRules;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

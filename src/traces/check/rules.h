@@ -5,7 +5,7 @@
 
 #include "nadi/check/finding.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace rule {
 
@@ -79,4 +79,4 @@ inline constexpr Rule kRefused{"refused", Severity::kError,
 // All of them, in the order above.
 std::span<const Rule* const> rules();
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

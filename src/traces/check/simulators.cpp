@@ -7,7 +7,7 @@
 #include "nadi/check/astra_sim.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::array kSimulators{
@@ -86,4 +86,4 @@ std::vector<SimulatorVerdict> ask_simulators(const SimulatedTrace& simulated) {
   return verdicts;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -19,7 +19,7 @@
 #include "nadi/check/group_members.h"
 #include "nadi/check/structure_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What is known of a file when a simulator is asked about it.
 struct SimulatedTrace {
@@ -88,4 +88,4 @@ std::span<const Simulator> simulators();
 // The verdict of each, in that order. One pass over the nodes.
 std::vector<SimulatorVerdict> ask_simulators(const SimulatedTrace& trace);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

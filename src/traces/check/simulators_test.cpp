@@ -7,7 +7,7 @@
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -221,4 +221,4 @@ TEST(Simulators, TheirVerdictIsAnErrorOnlyWhereAsked) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // The end of a node that has times which can be added.
@@ -258,4 +258,4 @@ StructureFacts check_structure(const CheckedTrace& checked, Findings& findings, 
   return StructureCheck(checked, findings, strict).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 
 #include "nadi/check/checked_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What the check of simulators wants to know.
 struct StructureFacts {
@@ -24,4 +24,4 @@ struct StructureFacts {
 // `strict`: a dependency on a node that is not in the file is an error; else a warning.
 StructureFacts check_structure(const CheckedTrace& checked, Findings& findings, bool strict = true);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST(StructureCheck, KeepsAFewFindingsAndCountsAll) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline void write_trace(const std::filesystem::path& path, const Trace& trace) {
   std::ofstream file(path, std::ios::binary);
@@ -70,4 +70,4 @@ inline std::uint64_t found(const Findings& findings, const Rule& rule) {
   return entry == findings.by_rule().end() ? 0 : entry->second.findings;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

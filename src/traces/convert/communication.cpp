@@ -8,7 +8,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -237,4 +237,4 @@ std::vector<CommunicationNode> find_communication(const CommunicationSource& sou
   return CommunicationFinder(source, graph, groups, report).find(on_host);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -17,7 +17,7 @@
 #include "nadi/convert/process_group_numbers.h"
 #include "nadi/pytorch/host_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CommunicationNode {
   std::uint32_t node = 0;
@@ -47,4 +47,4 @@ std::vector<CommunicationNode> find_communication(const CommunicationSource& sou
                                                   const LinkGraph& graph, GroupNumbers& groups,
                                                   ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include "nadi/trace/communication_kernels.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -244,4 +244,4 @@ std::optional<std::int64_t> element_bytes(std::string_view dtype) {
   return found == kDtypes.end() ? std::nullopt : std::optional(found->bytes);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

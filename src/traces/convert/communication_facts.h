@@ -19,7 +19,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -70,4 +70,4 @@ std::optional<CommunicationKind> kernel_kind(std::string_view kernel);
 // "Float" and "float" -> 4; nothing for an unknown one.
 std::optional<std::int64_t> element_bytes(std::string_view dtype);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(CommunicationFacts, WhatIsKnownStays) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

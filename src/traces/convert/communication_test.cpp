@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -236,4 +236,4 @@ TEST(Communication, SimulatorsGetWhatTheyReadAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

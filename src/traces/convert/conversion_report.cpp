@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view dropped_because(KinetoCategory category) {
   switch (category) {
@@ -31,4 +31,4 @@ std::string_view dropped_because(KinetoCategory category) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr std::size_t kKinetoCategoryCount = static_cast<std::size_t>(KinetoCategory::kOther) + 1;
 
@@ -79,4 +79,4 @@ struct ConversionReport {
 // Why events of a category are no nodes: "frames of Python code". "" for those that are.
 std::string_view dropped_because(KinetoCategory category);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/rank_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ ConvertSummary convert_files(const ConvertInput& input, const ConvertOutput& out
   return Conversion(input, output, options).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

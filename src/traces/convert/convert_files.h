@@ -26,7 +26,7 @@
 #include "nadi/input/json_damage.h"
 #include "nadi/pytorch/kineto_reader.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct ConvertOptions {
   MemoryLimit memory = {};  // for each file
@@ -72,4 +72,4 @@ struct ConvertSummary {
 ConvertSummary convert_files(const ConvertInput& input, const ConvertOutput& output,
                              const ConvertOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/input/content_kind.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,4 +47,4 @@ void add_files(ConvertInput& input, std::span<const fs::path> files) {
         "they are taken in pairs, in the order of their names");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Either `chakra` alone, or `devices` with as many `hosts` or none, or `hosts` alone.
 struct ConvertInput {
@@ -25,4 +25,4 @@ void add_files(ConvertInput& input, std::span<const std::filesystem::path> files
 
 void refuse_missing(std::span<const std::filesystem::path> files);  // Error (input)
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/recording/trace_kineto_writer.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ void ConvertFiles::publish(const std::string& groups) {
   files_.publish();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -17,7 +17,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class ConvertFormat : std::uint8_t { kChakra, kChakraJson, kChakraJsonLines, kKineto, kNodeLink };
 
@@ -66,4 +66,4 @@ class ConvertFiles {
   AtomicFileSet files_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include "nadi/convert/converted_trace.h"
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -281,4 +281,4 @@ void ConvertedTrace::add_communication(const CommunicationNode& communication, T
   add("pg_desc", communication.group_description);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -22,7 +22,7 @@
 #include "nadi/convert/synchronisation.h"
 #include "nadi/convert/thread_waits.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -361,4 +361,4 @@ std::vector<ProfiledRank> profiled_ranks(const KinetoTrace& kineto) {
   return ranks;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -59,7 +59,7 @@
 #include "nadi/trace/string_table.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct ConversionSource {
   std::shared_ptr<const KinetoTrace> kineto = nullptr;  // this or `host`, or both
@@ -151,4 +151,4 @@ struct ProfiledRank {
 };
 std::vector<ProfiledRank> profiled_ranks(const KinetoTrace& kineto);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr int kMoments = 50;
@@ -175,4 +175,4 @@ INSTANTIATE_TEST_SUITE_P(Files, CutProfiles,
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -94,4 +94,4 @@ void link_device_contention(const LinkSource& source, LinkGraph& graph, Conversi
     if (lanes.size() > 1) DeviceContention(source, graph, report).link(lanes);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

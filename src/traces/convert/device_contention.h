@@ -12,7 +12,7 @@
 
 #include "nadi/convert/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr Nanoseconds kHeldTime{5'000};
 inline constexpr Nanoseconds kOverlap{10'000};
@@ -21,4 +21,4 @@ inline constexpr std::int64_t kOverlapShare = 10;
 // After everything else that device ops wait for is known.
 void link_device_contention(const LinkSource& source, LinkGraph& graph, ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

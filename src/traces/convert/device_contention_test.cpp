@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -69,4 +69,4 @@ TEST(DeviceContention, BranchesOfACapturedGraphMeet) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -174,4 +174,4 @@ void link_device_streams(const LinkSource& source, const IdTable& launches, Link
   StreamLinker(source, launches, graph, report).link();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

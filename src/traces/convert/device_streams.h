@@ -16,9 +16,9 @@
 
 #include "nadi/convert/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void link_device_streams(const LinkSource& source, const IdTable& launches, LinkGraph& graph,
                          ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

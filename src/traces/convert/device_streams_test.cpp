@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(DeviceStreams, ACopyInAGraphDoesNotHoldUpTheLaunchOfTheGraph) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -55,4 +55,4 @@ EventLanes::EventLanes(const KinetoTrace& kineto, const std::vector<bool>& wante
     merge_runs({rows_.data() + begins_[lane], begins_[lane + 1] - begins_[lane]}, before);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class EventLanes {
  public:
@@ -31,4 +31,4 @@ class EventLanes {
   std::vector<std::uint32_t> rows_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

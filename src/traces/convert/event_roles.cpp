@@ -8,7 +8,7 @@
 
 #include "nadi/trace/communication_kernels.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::int64_t step_of(std::string_view name) {
   return step;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class EventRole : std::uint8_t {
   kPlain,
@@ -54,4 +54,4 @@ std::string_view module_of(std::string_view name);
 // "ProfilerStep#12" -> 12; -1 where there is no number.
 std::int64_t step_of(std::string_view name);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

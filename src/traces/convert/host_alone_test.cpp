@@ -7,7 +7,7 @@
 #include "nadi/testing/source_folder.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -80,4 +80,4 @@ TEST(HostAlone, RealTracesConvert) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

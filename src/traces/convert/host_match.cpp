@@ -8,7 +8,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 HostMatch::HostMatch(const KinetoTrace& kineto, const HostTrace& host) : kineto_(&kineto), host_(&host) {
   std::uint64_t least = ~std::uint64_t{0};
@@ -122,4 +122,4 @@ void HostMatch::link_parents(LinkGraph& graph, ConversionReport& report) const {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

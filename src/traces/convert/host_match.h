@@ -14,7 +14,7 @@
 #include "nadi/convert/link_graph.h"
 #include "nadi/pytorch/host_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class HostMatch {
  public:
@@ -48,4 +48,4 @@ class HostMatch {
   std::vector<std::uint32_t> node_of_;  // by row of the host's trace
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

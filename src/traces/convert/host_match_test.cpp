@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -127,4 +127,4 @@ TEST(HostMatch, TwoNodesWithOneIdAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void link_host_order(const HostTrace& host, LinkGraph& graph) {
   std::vector<std::uint32_t> nodes(graph.size());
@@ -18,4 +18,4 @@ void link_host_order(const HostTrace& host, LinkGraph& graph) {
     if (thread(nodes[i]) == thread(nodes[i - 1])) graph.before[nodes[i]] = nodes[i - 1];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,9 +6,9 @@
 #include "nadi/convert/link_graph.h"
 #include "nadi/pytorch/host_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // For a graph that has nodes of this trace only.
 void link_host_order(const HostTrace& host, LinkGraph& graph);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

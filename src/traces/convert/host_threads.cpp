@@ -7,7 +7,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -261,4 +261,4 @@ HostThreads link_host_threads(const LinkSource& source, LinkGraph& graph, IdTabl
   return ThreadLinker(source, graph, launches, report).link();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -23,7 +23,7 @@
 #include "nadi/convert/link_graph.h"
 #include "nadi/trace/string_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr Nanoseconds kMostMovedTime{50'000};
 inline constexpr std::int64_t kMovedShare = 20;  // of the profile's span
@@ -63,4 +63,4 @@ struct HostThreads {
 HostThreads link_host_threads(const LinkSource& source, LinkGraph& graph, IdTable& launches,
                               ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -196,4 +196,4 @@ TEST(HostThreads, StepsComeFromTheProfiler) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::uint32_t IdTable::find(std::uint64_t id) const {
   return after != sorted_.begin() && (after - 1)->first == id ? (after - 1)->second : kNone;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class IdTable {
  public:
@@ -33,4 +33,4 @@ class IdTable {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted_;  // id, number
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(IdTable, FindsIdsThatLieTogether) {
@@ -39,4 +39,4 @@ TEST(IdTable, AnEmptyOneFindsNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

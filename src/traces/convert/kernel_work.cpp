@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr TorchWork kUnknown{.flops = Flops{1}, .bytes = Bytes{1}};
@@ -96,4 +96,4 @@ KernelWork::KernelWork(const KernelWorkSource& source) : work_(source.graph.size
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,11 +13,11 @@
 
 #include "nadi/convert/host_match.h"
 #include "nadi/convert/link_graph.h"
-#include "nadi/work/torch_work.h"
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_trace.h"
+#include "nadi/work/torch_work.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct KernelWorkSource {
   const LinkGraph& graph;  // with the parents of its nodes
@@ -44,4 +44,4 @@ class KernelWork {
   std::uint64_t unknown_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // An op that launches two kernels, one that launches none of its own, a copy, and a kernel of which nothing
@@ -56,4 +56,4 @@ TEST(KernelWork, OnlyWhereItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

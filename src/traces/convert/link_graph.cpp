@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::optional<Nanoseconds> LinkGraph::whole_duration(std::uint32_t node) const {
   return found->whole;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

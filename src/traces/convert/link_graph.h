@@ -14,7 +14,7 @@
 #include "nadi/base/units.h"
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr std::uint32_t kNoNode = 0xffff'ffff;
 
@@ -125,4 +125,4 @@ struct LinkGraph {
   std::optional<Nanoseconds> whole_duration(std::uint32_t node) const;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/pytorch/host_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -199,4 +199,4 @@ std::vector<std::uint32_t> order_nodes(const KinetoTrace& kineto, const HostTrac
   return Orderer(kineto, host, graph, report).order();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

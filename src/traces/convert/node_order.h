@@ -17,7 +17,7 @@
 #include "nadi/convert/conversion_report.h"
 #include "nadi/convert/link_graph.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct HostTrace;
 
@@ -27,4 +27,4 @@ struct HostTrace;
 std::vector<std::uint32_t> order_nodes(const KinetoTrace& kineto, const HostTrace* host, LinkGraph& graph,
                                        ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

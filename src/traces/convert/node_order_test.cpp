@@ -6,7 +6,7 @@
 #include "nadi/convert/profile_for_tests.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST(NodeOrder, OpsThatCallEachOtherAreDamage) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

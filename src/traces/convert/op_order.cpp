@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Of the shorter sequence, and at the most: the difference takes time and memory with their square.
@@ -207,4 +207,4 @@ OpOrder match_by_order(const KinetoTrace& kineto, const HostTrace& host) {
   return OrderMatch(kineto, host).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -22,7 +22,7 @@
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct OpOrder {
   static constexpr std::uint32_t kNoRow = 0xffff'ffff;
@@ -33,4 +33,4 @@ struct OpOrder {
 
 OpOrder match_by_order(const KinetoTrace& kineto, const HostTrace& host);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Host's traces of schema 1.0.1, as PyTorch 1.12 to 2.0 writes them.
@@ -151,4 +151,4 @@ TEST(OpOrder, OldRecordsOfSeveralGroupsTellThemApart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

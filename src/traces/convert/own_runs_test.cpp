@@ -11,7 +11,7 @@
 #include "nadi/recording/gpu_step_for_tests.h"
 #include "nadi/recording/kineto_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::string kineto_of(const Program& program, std::span<const ExecutedStep> steps,
@@ -219,4 +219,4 @@ TEST(OwnRuns, AProfileOfOneProcessSaysWhichRankItIs) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::string GroupNumbers::to_json() const {
   return text + "\n}\n";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class GroupNumbers {
  public:
@@ -35,4 +35,4 @@ class GroupNumbers {
   std::map<std::uint32_t, std::vector<std::int64_t>> members_;  // by number
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

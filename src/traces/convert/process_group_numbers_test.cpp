@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(GroupNumbers, ANameThatIsANumberIsKept) {
@@ -30,4 +30,4 @@ TEST(GroupNumbers, GroupsOfUnknownRanksAreNotListed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline bool is_call_for_tests(const KinetoTrace& kineto, std::uint32_t row) {
   return kineto.category[row] == KinetoCategory::kRuntime || kineto.category[row] == KinetoCategory::kDriver;
@@ -65,4 +65,4 @@ inline HostTrace cut_host(const HostTrace& host, const KinetoTrace& whole, const
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

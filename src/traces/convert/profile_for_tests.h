@@ -26,7 +26,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct EventTime {
   std::int64_t start = 0;
@@ -160,4 +160,4 @@ inline Converted convert(const Profile& profile, ConversionOptions options = {})
   return Converted({.kineto = read(profile)}, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

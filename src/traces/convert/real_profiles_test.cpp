@@ -15,7 +15,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct RealProfile {
@@ -184,4 +184,4 @@ INSTANTIATE_TEST_SUITE_P(Files, RealProfiles, testing::Combine(testing::ValuesIn
                          });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

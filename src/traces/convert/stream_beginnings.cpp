@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -36,4 +36,4 @@ void link_stream_beginnings(const LinkSource& source, LinkGraph& graph, Conversi
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

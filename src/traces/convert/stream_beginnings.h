@@ -5,9 +5,9 @@
 
 #include "nadi/convert/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // After everything else that device ops wait for is known. The nodes are in no lane.
 void link_stream_beginnings(const LinkSource& source, LinkGraph& graph, ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -197,4 +197,4 @@ void link_synchronisation(const LinkSource& source, std::span<const SyncCall> ca
   Synchroniser(source, recorded, launches, graph, report).link(calls);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

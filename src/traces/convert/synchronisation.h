@@ -19,10 +19,10 @@
 
 #include "nadi/convert/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // `recorded`: rows of cuda_sync events by correlation.
 void link_synchronisation(const LinkSource& source, std::span<const SyncCall> calls, const IdTable& recorded,
                           const IdTable& launches, LinkGraph& graph, ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

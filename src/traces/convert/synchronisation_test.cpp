@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -200,4 +200,4 @@ TEST(Synchronisation, ARecordedEventOfAnUnknownStreamIsTheOneThatEndedWithinTheC
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -1,6 +1,6 @@
 #include "nadi/convert/thread_waits.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -89,4 +89,4 @@ void link_thread_waits(const LinkSource& source, LinkGraph& graph, ConversionRep
     report.waits = waits.link_gaps();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,11 +11,11 @@
 
 #include "nadi/convert/host_threads.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr Nanoseconds kWaitLength{1'000'000};
 
 // After link_host_threads() and before other passes, which shorten calls that wait.
 void link_thread_waits(const LinkSource& source, LinkGraph& graph, ConversionReport& report);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

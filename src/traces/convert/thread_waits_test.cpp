@@ -4,7 +4,7 @@
 
 #include "nadi/convert/profile_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(ThreadWaits, NobodyWaitsForAThreadThatOnlyCallsTheRuntime) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 
 #include "nadi/pytorch/json_number.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -93,4 +93,4 @@ DecimalTime read_decimal_time(std::string_view text, int unit_digits) {
   return {.nanoseconds = Nanoseconds{static_cast<std::int64_t>(value)}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

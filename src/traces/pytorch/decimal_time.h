@@ -13,7 +13,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Decimal places between the unit of the text and the nanosecond.
 constexpr int kMicrosecondDigits = 3;
@@ -33,4 +33,4 @@ struct DecimalTime {
 // White space may follow the number, nothing else.
 DecimalTime read_decimal_time(std::string_view text, int unit_digits);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

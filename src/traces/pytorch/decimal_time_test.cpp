@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::int64_t micro(std::string_view text) {
@@ -79,4 +79,4 @@ TEST(DecimalTime, TakesOnlyNumbers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/pytorch/json_number.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -289,4 +289,4 @@ void EventArgs::add_text(std::string_view name, std::uint32_t text, EventArgValu
   put(look_up(name), kString, text, values);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

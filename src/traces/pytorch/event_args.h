@@ -26,7 +26,7 @@
 #include "nadi/trace/string_table.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct EventArgsOptions {
   bool all = true;          // false: only what has a column, and what linking asks for
@@ -125,4 +125,4 @@ class EventArgs {
   std::size_t forgotten_ = 0;        // attributes that are still there and do not count
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/pytorch/fuzz_reader.h"
 #include "nadi/pytorch/host_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct HostReader {
@@ -42,7 +42,7 @@ void read_anything(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const char*>(data), size});

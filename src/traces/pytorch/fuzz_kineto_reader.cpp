@@ -6,7 +6,7 @@
 #include "nadi/pytorch/fuzz_reader.h"
 #include "nadi/pytorch/kineto_reader.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct KinetoReader {
@@ -46,7 +46,7 @@ void read_anything(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_anything({reinterpret_cast<const char*>(data), size});

@@ -10,7 +10,7 @@
 #include "nadi/input/json_damage.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline void check_input_error(const Error& error) {
   check(error.kind() == ErrorKind::kInput, "bad input gave another error than an input error");
@@ -65,4 +65,4 @@ inline void check_attributes_of_row(const Trace& trace, std::size_t row) {
     check(trace.find_attribute(row, attribute.name) == attribute, "an attribute is there twice");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/pytorch/json_number.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -300,4 +300,4 @@ void HostNodeReader::finish(HostNode& node) {
     put(find("output_strides", 0), Kind::kString, texts_.intern(outputs_.strides), node);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -19,7 +19,7 @@
 #include "nadi/trace/string_table.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct HostNode {
   std::optional<std::uint64_t> id = {};
@@ -94,4 +94,4 @@ class HostNodeReader {
   Tensors outputs_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

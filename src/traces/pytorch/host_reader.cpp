@@ -16,7 +16,7 @@
 #include "nadi/pytorch/record_place.h"
 #include "nadi/trace/trace_memory.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -202,4 +202,4 @@ HostTrace read_host_trace(std::string_view json, std::string name, const HostRea
   return read_expected(input, options, json.size());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

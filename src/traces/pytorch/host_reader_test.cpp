@@ -8,7 +8,7 @@
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/pytorch_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using nlohmann::json;
@@ -330,4 +330,4 @@ INSTANTIATE_TEST_SUITE_P(Traces, HostReal,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -24,7 +24,7 @@
 #include "nadi/pytorch/kineto_trace.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct HostTrace {
   std::string file;
@@ -50,4 +50,4 @@ struct HostReadOptions {
 HostTrace read_host_trace(const std::filesystem::path& path, const HostReadOptions& options = {});
 HostTrace read_host_trace(std::string_view json, std::string name, const HostReadOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/pytorch/json_number.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -114,4 +114,4 @@ bool is_json(std::string_view text) {
   return Grammar(text).holds();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Characters in strings are taken as they are, but for escapes: whoever cut the text out of a file has found
 // bad ones before.
 bool is_json(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include <limits>
 #include <system_error>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::optional<double> read_non_finite(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 
 #include "nadi/input/json_text.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Whether nothing but white space follows.
 constexpr bool is_json_end(std::string_view text, std::size_t at) {
@@ -66,4 +66,4 @@ std::optional<std::uint64_t> read_json_id(std::string_view text);
 // What JSON does not have and some programs write all the same: NaN, nan, Infinity, inf, -Infinity, -inf.
 std::optional<double> read_non_finite(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

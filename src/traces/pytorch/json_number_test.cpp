@@ -9,7 +9,7 @@
 
 #include "nadi/pytorch/json_grammar.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(JsonNumber, KeepsIntegersWhole) {
@@ -125,4 +125,4 @@ TEST(JsonGrammar, StandsDeepNesting) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/pytorch/json_grammar.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -120,4 +120,4 @@ JsonTexts::Array JsonTexts::take_array(JsonTokens& tokens) {
   return {.text = number, .numbers = TraceList{list - kFirstList}};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

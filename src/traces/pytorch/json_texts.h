@@ -19,7 +19,7 @@
 #include "nadi/trace/arena.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class JsonTexts {
  public:
@@ -99,4 +99,4 @@ constexpr std::string_view without_space(std::string_view scalar) {
   return scalar;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

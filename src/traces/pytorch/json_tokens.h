@@ -23,7 +23,7 @@
 #include "nadi/pytorch/json_number.h"
 #include "nadi/pytorch/record_place.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class JsonTokens {
  public:
@@ -141,4 +141,4 @@ class JsonTokens {
   const std::uint32_t* token_ = nullptr;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -102,4 +102,4 @@ void read_kineto_event(JsonTokens tokens, const RecordPlace& place, EventArgs& a
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/pytorch/json_tokens.h"
 #include "nadi/pytorch/record_place.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // A process or a thread: a number, or a text.
 struct EventLaneName {
@@ -38,4 +38,4 @@ constexpr bool has_use(char phase) {
 // twice the last counts.
 void read_kineto_event(JsonTokens tokens, const RecordPlace& place, EventArgs& args, KinetoEvent& event);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

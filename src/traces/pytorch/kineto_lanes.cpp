@@ -2,7 +2,7 @@
 
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::vector<KinetoLane> KinetoLanes::finish() {
   return lanes;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

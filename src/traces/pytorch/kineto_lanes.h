@@ -18,7 +18,7 @@
 
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What an event calls its process and thread.
 struct LanePlace {
@@ -76,4 +76,4 @@ class KinetoLanes {
   std::int64_t memory_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -22,7 +22,7 @@
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -402,4 +402,4 @@ KinetoTrace read_kineto(std::string_view json, std::string name, const KinetoRea
   return read_expected(input, options, json.size());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

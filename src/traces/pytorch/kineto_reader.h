@@ -16,7 +16,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What "ts" and "dur" count. Chrome's format says microseconds; some programs write nanoseconds.
 enum class KinetoTimeUnit : std::uint8_t { kMicroseconds, kNanoseconds };
@@ -32,4 +32,4 @@ struct KinetoReadOptions {
 KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options = {});
 KinetoTrace read_kineto(std::string_view json, std::string name, const KinetoReadOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

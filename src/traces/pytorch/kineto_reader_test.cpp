@@ -10,7 +10,7 @@
 
 #include "nadi/pytorch/pytorch_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Kind = TraceAttributeKind;
@@ -456,4 +456,4 @@ TEST(KinetoReader, EventsOfAnyDeviceAreDeviceWork) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/pytorch/kineto_reader.h"
 #include "nadi/pytorch/pytorch_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using nlohmann::json;
@@ -188,4 +188,4 @@ TEST(KinetoReader, NamesTheLanesOfARealTrace) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

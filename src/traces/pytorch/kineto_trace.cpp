@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(KinetoCategory category) {
   switch (category) {
@@ -89,4 +89,4 @@ KinetoCategory kineto_category(std::string_view name) {
   return !counts && !device_of_category(lower).empty() ? KinetoCategory::kKernel : KinetoCategory::kOther;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -29,7 +29,7 @@
 #include "nadi/input/json_damage.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class KinetoCategory : std::uint8_t {
   kCpuOp,           // cpu_op
@@ -111,4 +111,4 @@ struct KinetoTrace {
   KinetoCounts counts;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 #include <vector>
 #endif
 
-namespace nadi {
+namespace nadi::inline traces {
 
 #if NADI_WITH_SQLITE
 
@@ -243,4 +243,4 @@ std::string nsys_as_kineto(const std::filesystem::path& path) {
 
 #endif
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

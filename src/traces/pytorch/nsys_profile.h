@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string nsys_as_kineto(const std::filesystem::path& path);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/pytorch/kineto_reader.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST(NsysProfile, OtherDatabasesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

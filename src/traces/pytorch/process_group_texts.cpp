@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<KinetoGroup> read_group_values(std::string_view json) {
   return groups_of(unpacked(values.front(), "what process_group:init says"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 
 #include "nadi/pytorch/kineto_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // "distributedInfo" of a Kineto trace.
 struct DistributedInfo {
@@ -25,4 +25,4 @@ DistributedInfo read_distributed_info(std::string_view json);
 // whose first element is a text that is JSON itself.
 std::vector<KinetoGroup> read_group_values(std::string_view json);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

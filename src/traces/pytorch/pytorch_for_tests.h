@@ -11,7 +11,7 @@
 #include "nadi/input/chunked_input.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline std::filesystem::path real_trace(const std::string& name) {
   return shared_data().string() + "/traces/" + name + ".json.gz";
@@ -37,4 +37,4 @@ Error error_of(const Call& call) {
   return caught.value_or(Error(ErrorKind::kUsage, {}, "no error"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_reader.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -33,4 +33,4 @@ HostTrace read_host_trace(std::string_view /*json*/, std::string /*name*/,
   refuse();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include "nadi/pytorch/kineto_reader.h"
 #include "nadi/pytorch/pytorch_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(ReadersMissing, NameThePackageThatTheyNeed) {
@@ -19,4 +19,4 @@ TEST(ReadersMissing, NameThePackageThatTheyNeed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

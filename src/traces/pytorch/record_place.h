@@ -12,7 +12,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class RecordPlace {
  public:
@@ -46,4 +46,4 @@ class RecordPlace {
   const char* start_ = nullptr;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::uint32_t kUnreported = 0xffff'ffff;
@@ -93,4 +93,4 @@ void add_device_work(ExecutedStep& step, std::vector<DeviceWork> reported, std::
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

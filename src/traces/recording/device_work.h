@@ -15,7 +15,7 @@
 
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Kernels without work that have no end yet get the time at which the one before them on their stream was
 // done. Kernels that have one, since the host knew it, become as long as their work where that is longer. The
@@ -23,4 +23,4 @@ namespace nadi {
 // were done before the others began.
 void add_device_work(ExecutedStep& step, std::vector<DeviceWork> reported, std::size_t first_kernel = 0);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

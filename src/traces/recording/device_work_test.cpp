@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(DeviceWork, TheStepHoldsAllOfIt) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(ExecutedDevice::Kind kind) {
   switch (kind) {
@@ -105,4 +105,4 @@ std::string kernel_name(const Program& program, const ExecutedStep& step, const 
   return name;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -29,13 +29,15 @@
 #include "nadi/graph/tensor.h"
 #include "nadi/parallel/stream.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 class Graph;
 struct Instruction;
 struct Op;
 struct Program;
 struct Section;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 struct ExecutedDevice {
   enum class Kind : std::uint8_t { kCpu, kReference, kCuda };
@@ -169,4 +171,4 @@ CallWork work_of(const Program& program, const ExecutedStep& step, const Execute
 // Kinds of its ops, of equal ones in a row one: "matmul", "matmul+gelu", "adamw".
 std::string kernel_name(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

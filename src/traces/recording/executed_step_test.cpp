@@ -9,7 +9,7 @@
 #include "nadi/recording/execution_memory.h"
 #include "nadi/recording/op_stacks.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(ExecutedStepDeathTest, WhatCommunicatesIsAKernelOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -13,7 +13,7 @@
 #include "nadi/unroll/process_groups.h"
 #include "nadi/unroll/rank_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // What a run adds to the nodes of its program.
@@ -254,4 +254,4 @@ std::optional<std::string> compare_with_dry_trace(const Trace& executed, const T
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -36,9 +36,11 @@
 #include "nadi/trace/trace.h"
 #include "nadi/unroll/step_trace.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 struct ExecutionTraceOptions {
   const Plan* plan = nullptr;  // needed where the program communicates
@@ -67,4 +69,4 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
 // wait for other communication (see above).
 std::optional<std::string> compare_with_dry_trace(const Trace& executed, const Trace& dry);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include "nadi/trace/collective_table.h"
 #include "nadi/unroll/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Apart and in the order of time.
@@ -146,4 +146,4 @@ CommunicationSummary summarize_communication(const Program& program, std::span<c
   return summary;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -22,7 +22,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CommunicationWork {
   GroupKind group = GroupKind::kTensor;
@@ -65,4 +65,4 @@ struct CommunicationSummary {
 // Of several steps, summed.
 CommunicationSummary summarize_communication(const Program& program, std::span<const ExecutedStep> steps);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 CommunicationWork work_of_op(const Graph& graph, std::uint32_t op) {
@@ -124,4 +124,4 @@ TEST(ExecutionCommunication, WhatTheComputingThreadCarriesItselfIsExposed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

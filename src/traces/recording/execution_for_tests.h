@@ -13,7 +13,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr Nanoseconds kCallForTests{1500};  // how long a call takes
 inline constexpr Nanoseconds kGapForTests{250};    // what passes before it, and after the last
@@ -117,4 +117,4 @@ inline Program program_for_tests() {
   return program;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

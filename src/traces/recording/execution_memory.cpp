@@ -6,7 +6,7 @@
 
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::size_t kNobody = ~std::size_t{0};
@@ -114,4 +114,4 @@ Bytes ExecutionMemory::alive(const ExecutedStep& step, const ExecutedKernel& ker
   return besides_[kernel.instruction] + most;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

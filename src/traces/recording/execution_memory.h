@@ -15,7 +15,7 @@
 #include "nadi/parallel/program_memory.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class ExecutionMemory {
  public:
@@ -32,4 +32,4 @@ class ExecutionMemory {
   std::vector<Bytes> besides_;  // by instruction: alive besides what the plan of its graph counts
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // A product of 4 x 8 numbers in a forward section, added to itself in a backward section: 128 bytes that
@@ -95,4 +95,4 @@ TEST(ExecutionMemory, OfAPipelineStaysWithinWhatIsReserved) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

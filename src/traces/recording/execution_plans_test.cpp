@@ -21,7 +21,7 @@
 #include "nadi/unroll/process_groups.h"
 #include "nadi/unroll/rank_traces.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::HasSubstr;
@@ -222,4 +222,4 @@ TEST(ExecutionPlansMistakes, OtherClocksAreBroughtToOne) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -8,7 +8,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/recording/layer_ranges.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::size_t kOutside = std::numeric_limits<std::size_t>::max();
@@ -100,4 +100,4 @@ std::vector<ExecutionSpan> spans_of(const Program& program, const ExecutedStep& 
   return spans;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -17,7 +17,7 @@
 #include "nadi/base/units.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct ExecutionSpan {
   enum class Kind : std::uint8_t { kStep, kPhase, kLayer, kCall };
@@ -37,4 +37,4 @@ StreamId computing_stream(const Program& program, const ExecutedStep& step);
 // that overlap, or lie outside of the step, are a bug of the engine and stop the program.
 std::vector<ExecutionSpan> spans_of(const Program& program, const ExecutedStep& step);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

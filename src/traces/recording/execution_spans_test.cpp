@@ -9,7 +9,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(ExecutionSpans, OfAStepWithoutCallsAreTheStep) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include "nadi/trace/trace_check.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST(Execution, OfAGpuANodeLastsAsLongAsTheKernelsOfItsOp) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

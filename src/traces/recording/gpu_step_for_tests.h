@@ -8,7 +8,7 @@
 #include "nadi/recording/device_work.h"
 #include "nadi/recording/execution_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr std::uint32_t kLaunchForTests = 2668;  // correlation of the graph's launch
 
@@ -74,4 +74,4 @@ inline ExecutedStep gpu_step_for_tests(const Program& program, std::int64_t numb
   return step;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include "nadi/recording/kineto_writer.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(KinetoGpu, RanksThatShareAGpuAreShownApart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

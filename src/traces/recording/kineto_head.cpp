@@ -7,7 +7,7 @@
 #include "nadi/recording/kineto_names.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 std::string device_properties(const ExecutedDevice& device) {
@@ -66,4 +66,4 @@ std::string listed_ranks(std::span<const Rank> ranks) {
   return "[" + list + "]";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/recording/executed_step.h"
 #include "nadi/recording/kineto_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class ProcessGroups;
 
@@ -28,4 +28,4 @@ std::string kineto_head(const KinetoOptions& options, const KinetoHead& head);
 
 std::string listed_ranks(std::span<const Rank> ranks);  // "[0, 2]"
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

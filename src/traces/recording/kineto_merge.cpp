@@ -14,7 +14,7 @@
 #include "nadi/input/chunked_input.h"
 #include "nadi/recording/kineto_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,4 +272,4 @@ std::uint64_t merge_kineto_files(std::span<const fs::path> ranks, const fs::path
   return Merger(ranks, target, overwrite).merge();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -21,11 +21,11 @@
 
 #include "nadi/base/atomic_file.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Returns the number of events. Error (input) with file and line where a file is not one of ours, is cut
 // short, is of a run with one rank, of another run, or of a rank that was there before.
 std::uint64_t merge_kineto_files(std::span<const std::filesystem::path> ranks,
                                  const std::filesystem::path& target, Overwrite overwrite);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -18,7 +18,7 @@
 #include "nadi/recording/run_traces.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -239,4 +239,4 @@ TEST_F(KinetoMerge, FilesOfOtherRunsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/trace/collective_table.h"
 #include "nadi/unroll/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view pytorch_type(DType dtype) {
   switch (dtype) {
@@ -138,4 +138,4 @@ std::string kineto_text(std::string_view text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,9 +9,11 @@
 #include "nadi/graph/tensor.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 class Graph;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 std::string_view pytorch_type(DType dtype);          // "c10::BFloat16"
 std::string_view pytorch_message_type(DType dtype);  // of the elements of messages: "BFloat16"
@@ -35,4 +37,4 @@ std::string kineto_input_args(const Graph& graph, const Op& op);
 // A text with its quotes, in plain characters.
 std::string kineto_text(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

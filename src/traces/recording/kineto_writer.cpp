@@ -18,7 +18,7 @@
 #include "nadi/recording/span_nesting.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // A quarter of a mean Gregorian year. Kineto's times count from the last whole number of these since 1970.
@@ -490,4 +490,4 @@ std::uint64_t write_kineto(const Program& program, std::span<const ExecutedStep>
   return KinetoFile(program, steps, options, sink).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

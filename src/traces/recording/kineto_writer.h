@@ -44,7 +44,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Linux numbers processes below 2^22. Threads that are not the main one have no number of the operating
 // system here, since communication in the background is no thread: thread n of process p is p + n * this.
@@ -73,4 +73,4 @@ struct KinetoOptions {
 std::uint64_t write_kineto(const Program& program, std::span<const ExecutedStep> steps,
                            const KinetoOptions& options, const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -18,7 +18,7 @@
 #include "nadi/recording/execution_for_tests.h"
 #include "nadi/testing/source_folder.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -368,4 +368,4 @@ TEST(KinetoWriter, WithoutStepsIsATraceOfItsProcess) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

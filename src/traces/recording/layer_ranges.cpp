@@ -1,6 +1,6 @@
 #include "nadi/recording/layer_ranges.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void split_layer_path(std::string_view path, std::vector<std::string_view>& layers) {
   layers.clear();
@@ -26,4 +26,4 @@ RangeChange LayerRanges::enter(std::string_view phase, std::string_view layer) {
   return {.closed = closed, .opened = std::span(names_).subspan(common)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // The layers around an op, outermost first: "a.h.3.c" is in "a", "a.h.3" and "a.h.3.c". A number belongs to
 // the name before it: "a.h" alone is no layer.
@@ -38,4 +38,4 @@ class LayerRanges {
   std::vector<std::string_view> path_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -32,4 +32,4 @@ TEST(LayerRanges, OpenAndCloseWhatDiffers) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

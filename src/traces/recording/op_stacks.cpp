@@ -10,7 +10,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution_communication.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Sums are kept in double: rates need no more, and a long run may exceed 63 bits of FLOPs.
@@ -158,4 +158,4 @@ std::string op_stacks(const Program& program, std::span<const ExecutedStep> step
   return out;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -20,9 +20,9 @@
 
 #include "nadi/recording/executed_step.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Times are of the processor or of a GPU, as the steps say; all of them of the same.
 std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

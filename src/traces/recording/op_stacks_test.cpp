@@ -11,7 +11,7 @@
 
 #include "nadi/recording/execution_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(OpStacks, OfNothingAreEmptyTables) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include "nadi/recording/op_stacks.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 Nanoseconds clock_origin_now() {
   using std::chrono::duration_cast, std::chrono::nanoseconds;
@@ -81,4 +81,4 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
   written.publish();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -21,10 +21,13 @@
 #include "nadi/base/units.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline describe {
+struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 struct ExecutedStep;
-struct Program;
 
 struct RunTraceFiles {
   std::filesystem::path kineto, chakra, stacks;
@@ -64,4 +67,4 @@ struct RunTraceOptions {
 void write_run_traces(const RunTraceFiles& files, const Program& program, std::span<const ExecutedStep> steps,
                       const RunTraceOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -53,4 +53,4 @@ void separate_ends(std::span<SpanTimes> spans, std::optional<Nanoseconds> next) 
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

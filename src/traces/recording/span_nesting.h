@@ -17,7 +17,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Two starts and two sums are rounded by up to half of 0.98 ns each.
 inline constexpr Nanoseconds kSpanMargin{2};
@@ -31,4 +31,4 @@ struct SpanTimes {
 // the other are left as they are, and a span never ends before it starts.
 void separate_ends(std::span<SpanTimes> spans, std::optional<Nanoseconds> next = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

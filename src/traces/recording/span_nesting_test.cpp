@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Times = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -45,4 +45,4 @@ TEST(SpanNesting, LeavesOverlapsAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -28,7 +28,7 @@
 #include "nadi/trace/trace_flows.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
@@ -380,4 +380,4 @@ TraceKinetoCounts write_trace_kineto(const Trace& trace, const TraceKinetoOption
   return TraceKinetoFile(trace, options, sink).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -26,7 +26,7 @@
 
 #include "nadi/chakra/chakra_writer.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct TraceKinetoOptions {
   std::string trace_name = "";
@@ -46,4 +46,4 @@ struct TraceKinetoCounts {
 TraceKinetoCounts write_trace_kineto(const Trace& trace, const TraceKinetoOptions& options,
                                      const ByteSink& sink);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Written {
@@ -212,4 +212,4 @@ TEST(TraceKinetoWriter, RefusesATraceWithoutTimes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

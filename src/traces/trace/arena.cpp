@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -33,4 +33,4 @@ void* Arena::take_from_next_block(std::size_t size) {
   return blocks_[current_].bytes.get();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Arena {
  public:
@@ -73,4 +73,4 @@ class Arena {
   std::size_t used_ = 0;     // bytes taken of the current block
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Needs = CollectiveNeeds;
@@ -116,4 +116,4 @@ double bus_factor(CollectiveType type, std::int64_t members) {
   return passes == 0 ? 1.0 : passes * static_cast<double>(members - 1) / static_cast<double>(members);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

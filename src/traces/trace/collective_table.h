@@ -13,7 +13,7 @@
 
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Whose input a member's result is made of; so, whom it has to wait for.
 enum class CollectiveNeeds : std::uint8_t {
@@ -50,4 +50,4 @@ std::optional<CollectiveType> collective_with_prefix(std::string_view name);
 // Bus bandwidth over algorithm bandwidth, among `members` ranks.
 double bus_factor(CollectiveType type, std::int64_t members);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(CollectiveTable, NamesLeadBackToTheirRow) {
@@ -37,4 +37,4 @@ TEST(CollectiveTable, BusFactorsOfFourRanks) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

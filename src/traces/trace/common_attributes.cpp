@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void add_is_cpu_op(TraceNode& node, bool is_cpu_op) {
   node.attributes.add_bool(attribute_name::kIsCpuOp, is_cpu_op);
@@ -49,4 +49,4 @@ void add_process_group(TraceNode& node, std::uint32_t group) {
   node.attributes.add_text(attribute_name::kProcessGroup, std::to_string(group));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct TraceNode;
 
@@ -48,4 +48,4 @@ void add_comm_tag(TraceNode& node, std::int32_t tag);
 // The key of the group in the process-group file, above 0; 0 means all ranks.
 void add_process_group(TraceNode& node, std::uint32_t group);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Where in a name a part must stand.
@@ -101,4 +101,4 @@ std::optional<CommunicationKernel> find_communication_kernel(std::string_view ke
   return std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

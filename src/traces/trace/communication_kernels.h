@@ -15,7 +15,7 @@
 
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct CommunicationKernel {
   std::string_view library;                       // "DeepEP"
@@ -25,4 +25,4 @@ struct CommunicationKernel {
 // Nothing for a kernel that computes.
 std::optional<CommunicationKernel> find_communication_kernel(std::string_view kernel);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Known {
@@ -69,4 +69,4 @@ TEST(CommunicationKernels, WhatComputesIsNone) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

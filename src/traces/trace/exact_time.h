@@ -18,7 +18,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/trace_attribute.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 inline constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
 inline constexpr std::uint64_t kLargestMicros =
@@ -60,4 +60,4 @@ struct ExactTime {
   }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

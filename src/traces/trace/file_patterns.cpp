@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ std::vector<fs::path> expand_files(std::span<const std::string> words) {
   return files;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // A pattern (*, ?, [...]) becomes the files that fit, in the order of the numbers in their names: run.2.et
 // before run.10.et. Any other word is a file, and so is a pattern that is the name of one. Error (usage) when
@@ -20,4 +20,4 @@ bool is_trace_prefix(const std::string& word);
 // and so on, or, without such files, for out/run.et, the trace of one rank.
 std::vector<std::filesystem::path> expand_traces(std::span<const std::string> words);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::ElementsAre;
@@ -53,4 +53,4 @@ TEST(FilePatterns, NothingFits) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

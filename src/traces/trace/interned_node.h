@@ -19,7 +19,7 @@
 #include "nadi/trace/node_type.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class TraceKey : std::uint32_t {};   // name and kind of an attribute
 enum class TraceList : std::uint64_t {};  // the values of an attribute that is a list
@@ -52,4 +52,4 @@ struct InternedNode {
   std::span<const InternedAttribute> attributes = {};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

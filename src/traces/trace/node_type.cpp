@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/trace/collective_table.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(NodeType type) {
   switch (type) {
@@ -41,4 +41,4 @@ std::optional<CollectiveType> collective_type_from_number(std::int64_t number) {
   return static_cast<CollectiveType>(number);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 
 #include "nadi/graph/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 enum class NodeType : std::uint8_t {
   kInvalid = 0,  // proto3's default: the writer of the file did not say
@@ -28,4 +28,4 @@ std::string_view to_string(CollectiveType type);
 std::optional<NodeType> node_type_from_number(std::uint64_t number);
 std::optional<CollectiveType> collective_type_from_number(std::int64_t number);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class RandomNodes {
  public:
@@ -124,4 +124,4 @@ class RandomNodes {
   std::uint64_t last_id_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

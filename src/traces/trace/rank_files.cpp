@@ -8,7 +8,7 @@
 
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::array<std::string_view, 5> kEndings{".zst", ".gz", ".et", ".json", ".jsonl"};
@@ -64,4 +64,4 @@ std::optional<std::int64_t> rank_of(const GlobalMetadata& metadata) {
   return rank != nullptr ? rank->integer() : std::nullopt;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct GlobalMetadata;
 
@@ -25,4 +25,4 @@ RankFileName parse_rank_file_name(const std::filesystem::path& path);
 // What the metadata says.
 std::optional<std::int64_t> rank_of(const GlobalMetadata& metadata);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(RankFiles, FindTheRankInTheName) {
@@ -26,4 +26,4 @@ TEST(RankFiles, FindTheRankInTheName) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

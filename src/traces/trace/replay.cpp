@@ -6,7 +6,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 Replay replay_trace(const Trace& trace, const TraceDependencies& dependencies) {
   Replay replay{.starts = std::vector<Nanoseconds>(trace.size()), .span = {}};
@@ -30,4 +30,4 @@ Nanoseconds recorded_span(const Trace& trace) {
   return first ? last - *first : Nanoseconds{};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 class TraceDependencies;
@@ -28,4 +28,4 @@ Replay replay_trace(const Trace& trace, const TraceDependencies& dependencies);
 // none.
 Nanoseconds recorded_span(const Trace& trace);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

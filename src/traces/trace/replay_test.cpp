@@ -9,7 +9,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_dependencies.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 void add(Trace& trace, std::uint64_t id, std::int64_t start, std::int64_t duration,
@@ -71,4 +71,4 @@ TEST(TraceDependencies, CountsEveryEdgeAndRefusesWhatCannotBeMet) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

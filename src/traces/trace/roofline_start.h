@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What the fastest devices do in a nanosecond: 10 TB/s and 10 PFLOP/s.
 inline constexpr std::int64_t kBytesOfANanosecond = 10'000;
@@ -15,4 +15,4 @@ constexpr bool may_take_no_time(std::int64_t flops, std::int64_t bytes) {
   return bytes < kBytesOfANanosecond && flops < kFlopsOfANanosecond;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

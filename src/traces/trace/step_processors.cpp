@@ -5,7 +5,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void add_processor_use(const ProcessorUse& use, TraceNode& node) {
   const std::array values{use.elapsed, use.stolen, use.busy, use.own};
@@ -33,4 +33,4 @@ std::map<std::int64_t, ProcessorUse> processor_use_by_step(const Trace& trace) {
   return uses;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

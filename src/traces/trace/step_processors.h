@@ -14,7 +14,7 @@
 
 #include "nadi/base/processor_use.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 struct TraceNode;
@@ -28,4 +28,4 @@ void add_processor_use(const ProcessorUse& use, TraceNode& node);
 // By attribute `step`; a step whose first node does not say it is not in it.
 std::map<std::int64_t, ProcessorUse> processor_use_by_step(const Trace& trace);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(StepProcessors, AreReadAsTheyWereWritten) {
@@ -29,4 +29,4 @@ TEST(StepProcessors, AreReadAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

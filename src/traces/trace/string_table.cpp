@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::size_t StringTable::memory() const {
   return arena_.capacity() + texts_.capacity() * sizeof(std::string_view) + slots_.capacity() * sizeof(Slot);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 
 #include "nadi/trace/arena.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class StringTable {
  public:
@@ -50,4 +50,4 @@ class StringTable {
   std::vector<Slot> slots_;              // open addressing, a power of two long
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

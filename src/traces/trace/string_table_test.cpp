@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(StringTable, NumbersTextsInTheOrderOfFirstAppearance) {
@@ -48,4 +48,4 @@ TEST(StringTable, TellsTextsOfAllLengthsApart) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -244,4 +244,4 @@ Bytes Trace::memory() const {
   return Bytes{static_cast<std::int64_t>(total)};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -35,7 +35,7 @@
 #include "nadi/trace/trace_attribute.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // How much a trace is going to hold. Too much costs nothing but address space; too little makes columns move
 // as they grow, and while one moves it takes three times its size.
@@ -167,4 +167,4 @@ class Trace {
   std::vector<std::uint64_t> text_list_ends_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::string_view to_string(TraceAttributeKind kind) {
   switch (kind) {
@@ -161,4 +161,4 @@ const TraceAttribute* TraceAttributes::find(std::string_view name) const {
   return found == attributes_.end() ? nullptr : &*found;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

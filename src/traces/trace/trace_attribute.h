@@ -19,7 +19,7 @@
 
 #include "nadi/trace/arena.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // The numbers are those of the fields in AttributeProto: a scalar is odd, its list is the next number.
 enum class TraceAttributeKind : std::uint8_t {
@@ -179,4 +179,4 @@ class TraceAttributes {
   Arena arena_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

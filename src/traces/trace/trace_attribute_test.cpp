@@ -11,7 +11,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using Kind = TraceAttributeKind;
@@ -95,4 +95,4 @@ TEST(CommonAttributes, HaveExactlyTheKindsSimulatorsRead) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

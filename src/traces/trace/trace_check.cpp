@@ -15,7 +15,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 namespace {
 
@@ -128,4 +128,4 @@ void check_trace(const Trace& trace, const TraceOrigin& origin) {
   check_no_cycle(trace, index, origin);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

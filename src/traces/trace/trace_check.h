@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 class TraceIndex;
@@ -29,4 +29,4 @@ void check_no_cycle(const Trace& trace, const TraceIndex& index, const TraceOrig
 // All three.
 void check_trace(const Trace& trace, const TraceOrigin& origin = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,7 +11,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Nodes as (id, ids waited for), named n0, n1, ...
@@ -101,4 +101,4 @@ TEST(TraceCheck, ChainsOfAMillionAreFine) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

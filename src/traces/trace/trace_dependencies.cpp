@@ -8,7 +8,7 @@
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 TraceDependencies::TraceDependencies(const Trace& trace, const TraceOrigin& origin) {
   const TraceIndex index(trace);
@@ -64,4 +64,4 @@ void TraceDependencies::put_in_order() {
   check(placed == rows, "a trace without cycles has a topological order");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -16,7 +16,7 @@
 
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -43,4 +43,4 @@ class TraceDependencies {
   std::vector<std::uint32_t> order_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -7,7 +7,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::string_view kEngineFrame = "autograd::engine::evaluate_function";
@@ -80,4 +80,4 @@ std::vector<TraceFlow> flows_of(const Trace& trace) {
   return FlowFinder(trace).find();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -27,4 +27,4 @@ struct TraceFlow {
 // ops.
 std::vector<TraceFlow> flows_of(const Trace& trace);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

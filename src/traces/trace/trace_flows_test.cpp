@@ -7,7 +7,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 class FlowsTrace {
@@ -79,4 +79,4 @@ TEST(TraceFlows, BackwardOpsArePairedBySequenceNumber) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

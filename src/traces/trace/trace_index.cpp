@@ -5,7 +5,7 @@
 
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 TraceIndex::TraceIndex(const Trace& trace) : trace_(&trace) {
   const std::size_t size = trace.size();
@@ -55,4 +55,4 @@ std::optional<std::uint32_t> TraceIndex::row_of(TraceNodeId id) const {
   return row_at(low);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -15,7 +15,7 @@
 
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 class Trace;
 
@@ -38,4 +38,4 @@ class TraceIndex {
   std::optional<std::pair<std::uint32_t, std::uint32_t>> duplicate_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -9,7 +9,7 @@
 #include "nadi/base/memory_limit.h"
 #include "nadi/trace/trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Error (environment) when the trace takes more than the limit. It looks after every 256th node and after
 // every record of 64 KiB and more, so that less than 16 MiB of records go by unseen.
@@ -21,4 +21,4 @@ inline void expect_trace_memory(const Trace& trace, const MemoryAllowance& allow
     allowed.expect(trace.memory(), byte, "the trace");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void TraceNode::clear() {
   id = {};
@@ -23,4 +23,4 @@ bool operator==(const TraceNode& a, const TraceNode& b) {
          a.inputs == b.inputs && a.outputs == b.outputs && std::ranges::equal(a.attributes, b.attributes);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

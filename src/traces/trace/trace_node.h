@@ -26,7 +26,7 @@
 #include "nadi/trace/node_type.h"
 #include "nadi/trace/trace_attribute.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // The number a node has in its file; any 64-bit number, unique within a rank's trace.
 enum class TraceNodeId : std::uint64_t {};
@@ -73,4 +73,4 @@ struct GlobalMetadata {
   TraceAttributes attributes;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

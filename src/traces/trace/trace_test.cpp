@@ -9,7 +9,7 @@
 
 #include "nadi/trace/random_node_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 TEST(Trace, GivesBackWhatItWasGiven) {
@@ -154,4 +154,4 @@ TEST(Trace, KnowsWhichNodesHaveNoDependencies) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

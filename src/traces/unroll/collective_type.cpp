@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 CollectiveType collective_type(OpKind kind) {
   constexpr std::pair<OpKind, CollectiveType> kTypes[] = {
@@ -23,4 +23,4 @@ CollectiveType collective_type(OpKind kind) {
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

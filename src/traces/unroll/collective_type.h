@@ -4,10 +4,10 @@
 #include "nadi/graph/op.h"
 #include "nadi/trace/node_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // Several ops are the same collective of other tensors: a bucket is many seen as one. A bug for an op that is
 // no collective.
 CollectiveType collective_type(OpKind kind);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -3,7 +3,7 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 std::vector<std::pair<std::string, std::string>> plan_metadata(const Plan& plan,
                                                                std::span<const std::int64_t> partition,
@@ -25,4 +25,4 @@ std::vector<std::pair<std::string, std::string>> plan_metadata(const Plan& plan,
   return metadata;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

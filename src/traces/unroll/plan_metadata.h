@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Plan;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 enum class PlannedStep : std::uint8_t { kTraining, kOther };
 
@@ -19,4 +21,4 @@ std::vector<std::pair<std::string, std::string>> plan_metadata(const Plan& plan,
                                                                std::span<const std::int64_t> partition,
                                                                PlannedStep step);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/program.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 ProcessGroups::ProcessGroups(const Plan& plan, const std::set<GroupKind>& kinds) {
   const auto world = static_cast<std::size_t>(plan.world_size());
@@ -55,4 +55,4 @@ std::set<GroupKind> collective_groups(const Program& program) {
   return kinds;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -11,9 +11,11 @@
 
 #include "nadi/parallel/plan.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 class ProcessGroups {
  public:
@@ -35,4 +37,4 @@ class ProcessGroups {
 // Kinds of the groups in which the program has collectives.
 std::set<GroupKind> collective_groups(const Program& program);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

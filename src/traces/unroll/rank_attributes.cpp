@@ -5,7 +5,7 @@
 #include "nadi/trace/trace_node.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 void add_rank_attributes(TraceNode& node, const RankBinding& binding, const Plan& plan,
                          const ProcessGroups& groups, Rank rank) {
@@ -27,4 +27,4 @@ void add_rank_attributes(TraceNode& node, const RankBinding& binding, const Plan
   unreachable();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

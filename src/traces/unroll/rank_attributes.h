@@ -6,7 +6,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/rank_binding.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct TraceNode;
 class ProcessGroups;
@@ -16,4 +16,4 @@ class ProcessGroups;
 void add_rank_attributes(TraceNode& node, const RankBinding& binding, const Plan& plan,
                          const ProcessGroups& groups, Rank rank);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

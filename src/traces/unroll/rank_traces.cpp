@@ -17,7 +17,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -333,4 +333,4 @@ RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* con
   return RankTraceWriter(plan, programs, prefix, options).write();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -33,10 +33,12 @@
 #include "nadi/unroll/stage_encoding.h"
 #include "nadi/unroll/step_trace.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct ModelConfig;
 struct StepRequest;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 struct RankTraceOptions {
   TraceFlavor flavor = TraceFlavor::kChakra;
@@ -95,4 +97,4 @@ NodeCounts write_rank_trace(const Plan& plan, const Program& program, const Proc
                             const RankTraceOptions& options, const ByteSink& sink,
                             const std::function<void(std::int64_t)>& at_each_node = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

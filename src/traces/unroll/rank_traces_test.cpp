@@ -24,7 +24,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/unroll/process_groups.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -671,4 +671,4 @@ TEST_F(RankTracesOnce, TagsMustFit32Bits) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -5,7 +5,7 @@
 
 #include "nadi/trace/common_attributes.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
@@ -84,4 +84,4 @@ void StageEncoding::write(const Plan& plan, const ProcessGroups& groups, Rank ra
   flush();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

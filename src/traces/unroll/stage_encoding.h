@@ -21,7 +21,7 @@
 #include "nadi/unroll/rank_attributes.h"
 #include "nadi/unroll/step_trace.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 // What was written.
 struct NodeCounts {
@@ -62,4 +62,4 @@ class StageEncoding {
   NodeCounts counts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

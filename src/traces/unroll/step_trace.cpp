@@ -12,7 +12,7 @@
 #include "nadi/trace/roofline_start.h"
 #include "nadi/unroll/collective_type.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Tensors {
@@ -200,4 +200,4 @@ Trace trace_step(const Program& program) {
   return trace;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -31,10 +31,12 @@
 #include "nadi/trace/trace_node.h"
 #include "nadi/unroll/rank_attributes.h"
 
-namespace nadi {
-
+namespace nadi::inline describe {
 struct Plan;
 struct Program;
+}  // namespace nadi::inline describe
+
+namespace nadi::inline traces {
 
 enum class TraceFlavor : std::uint8_t {
   kChakra,  // as the schema means it
@@ -80,4 +82,4 @@ class StepTracer {
 // All of it in memory; of a program without communication.
 Trace trace_step(const Program& program);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -14,7 +14,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/trace/trace_check.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 using testing::Contains;
@@ -173,4 +173,4 @@ TEST(StepTrace, ForAstraSimCommunicationKeepsTheOrderOfTheProgram) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -10,7 +10,7 @@
 
 #include "nadi/base/json.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 // Sizes of damaged or made-up shapes may be anything: what does not fit is the largest there is.
@@ -329,4 +329,4 @@ std::optional<TorchWork> torch_work(std::string_view name, const IoInfo& inputs,
   return work;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

@@ -24,7 +24,7 @@
 #include "nadi/base/units.h"
 #include "nadi/trace/trace_node.h"
 
-namespace nadi {
+namespace nadi::inline traces {
 
 struct TorchWork {
   Flops flops;
@@ -36,4 +36,4 @@ struct TorchWork {
 // "Tensor(float)", "GenericList[Tensor(float)]") and of its profiler ("float", "TensorList").
 std::optional<TorchWork> torch_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs);
 
-}  // namespace nadi
+}  // namespace nadi::inline traces

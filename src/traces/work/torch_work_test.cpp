@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nadi {
+namespace nadi::inline traces {
 namespace {
 
 struct Case {
@@ -148,4 +148,4 @@ TEST(TorchWork, PagesAndTablesInOneTensorAreKnownToBeUnknown) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline traces

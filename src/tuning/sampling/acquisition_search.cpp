@@ -5,7 +5,7 @@
 
 #include "nadi/sampling/projected_lbfgs.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Grids of so many values are climbed as if they were continuous, and snapped.
@@ -199,4 +199,4 @@ std::optional<std::vector<double>> maximize_acquisition(const AcquisitionProblem
   return AcquisitionSearch(problem, random).run();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/sampling/point_pool.h"
 #include "nadi/sampling/search_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // A point as a model sees it: a unit for a number, an index for a choice, 0.5 or -1 where not active.
 std::vector<double> model_features(const SearchSpace& space, std::span<const double> point);
@@ -39,4 +39,4 @@ struct AcquisitionProblem {
 std::optional<std::vector<double>> maximize_acquisition(const AcquisitionProblem& problem,
                                                         CountedRandom& random);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

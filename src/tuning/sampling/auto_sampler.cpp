@@ -10,7 +10,7 @@
 
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Trials that have ended. docs/performance.md has what both cost.
@@ -47,4 +47,4 @@ std::unique_ptr<TrialSampler> make_auto_sampler(const SamplerSettings& settings,
   return std::make_unique<AutoSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

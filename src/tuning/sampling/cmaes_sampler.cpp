@@ -20,7 +20,7 @@
 #include "nadi/sampling/samplers.h"
 #include "nadi/sampling/triangular_factor.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Of the range. On 13 functions of bench/tune_problems.cpp a quarter is worse after 100 trials (seeds 0 to
@@ -276,4 +276,4 @@ std::unique_ptr<TrialSampler> make_cmaes_sampler(const SamplerSettings& settings
   return std::make_unique<CmaesSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -12,7 +12,7 @@
 #include "nadi/base/random.h"
 #include "nadi/sampling/normal_distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class CountedRandom {
  public:
@@ -34,4 +34,4 @@ class CountedRandom {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sampling/projected_lbfgs.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kSmallestNoise = 1e-7;
@@ -313,4 +313,4 @@ double GaussianProcess::noise_deviation() const {
   return std::sqrt(scale_ * noise_);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

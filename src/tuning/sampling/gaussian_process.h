@@ -21,7 +21,7 @@
 #include "nadi/sampling/matern_kernel.h"
 #include "nadi/sampling/triangular_factor.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct GaussianOptions {
   bool warp = true;     // false: c is infinite
@@ -76,4 +76,4 @@ class GaussianProcess {
   std::vector<double> dual_;  // inverse times (u - mean)
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -13,7 +13,7 @@
 #include "nadi/sampling/samplers.h"
 #include "nadi/sampling/success_classifier.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::size_t kRunningConsidered = 32;
@@ -388,4 +388,4 @@ std::unique_ptr<TrialSampler> make_gaussian_process_sampler(const SamplerSetting
   return std::make_unique<GaussianProcessSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -20,7 +20,7 @@
 #include "nadi/sampling/search_space.h"
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct GaussianProcessQuestion {
   const SearchSpace& space;
@@ -33,4 +33,4 @@ struct GaussianProcessQuestion {
 std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianProcessQuestion& question,
                                                                CountedRandom& random);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 #include "nadi/sampling/counted_random.h"
 #include "nadi/sampling/projected_lbfgs.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 GaussianInputs random_inputs(std::size_t count, std::size_t parameters) {
@@ -108,4 +108,4 @@ TEST(GaussianProcess, EqualValuesAndEqualPointsAreNoProblem) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -8,7 +8,7 @@
 #include "nadi/sampling/point_pool.h"
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::size_t kLargestGridListed = 1'000'000;
@@ -60,4 +60,4 @@ std::unique_ptr<TrialSampler> make_grid_sampler(const SamplerSettings& settings,
   return std::make_unique<GridSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 
 #include "nadi/base/random.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::array<std::uint32_t, kHaltonDimensions> first_primes() {
@@ -44,4 +44,4 @@ double scrambled_halton(std::uint64_t seed, std::uint64_t index, std::int64_t di
   return value < 1 ? value : 0x1.fffffffffffffp-1;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

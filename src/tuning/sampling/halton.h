@@ -11,11 +11,11 @@
 
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 inline constexpr std::int64_t kHaltonDimensions = 200;
 
 // `dimension` is below kHaltonDimensions.
 double scrambled_halton(std::uint64_t seed, std::uint64_t index, std::int64_t dimension);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/sampling/counted_random.h"
 #include "nadi/sampling/pruners.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // The last step that any complete trial reported.
@@ -176,4 +176,4 @@ std::unique_ptr<TrialPruner> make_hyperband_pruner(const PrunerSettings& setting
   return std::make_unique<HyperbandPruner>(settings);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

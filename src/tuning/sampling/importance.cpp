@@ -7,7 +7,7 @@
 
 #include "nadi/sampling/counted_random.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::size_t kFewestTrials = 4;
@@ -230,4 +230,4 @@ std::vector<double> parameter_importance(const SearchSpace& space, const TrialHi
   return shares;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

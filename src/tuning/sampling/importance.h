@@ -16,11 +16,11 @@
 #include "nadi/sampling/search_space.h"
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // One share for each parameter of the space, for objective `objective`. Empty with fewer than 4 complete
 // trials, or when their values are all equal. Of long histories 1,000 trials are used, evenly spread.
 std::vector<double> parameter_importance(const SearchSpace& space, const TrialHistory& history,
                                          std::size_t objective);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

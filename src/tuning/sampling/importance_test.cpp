@@ -4,7 +4,7 @@
 
 #include "nadi/sampling/sampler.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 TEST(Importance, OfAnAdditiveFunctionIsTheShareOfItsVariances) {
@@ -44,4 +44,4 @@ TEST(Importance, NeedsTrialsThatDiffer) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -1,6 +1,6 @@
 #include "nadi/sampling/matern_kernel.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 void matern_correlations(const GaussianInputs& inputs, std::span<const double> weights,
                          std::span<const double> point, std::span<double> out, std::span<double> slopes) {
@@ -18,4 +18,4 @@ void matern_correlations(const GaussianInputs& inputs, std::span<const double> w
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct GaussianInputs {
   std::size_t parameters = 0;
@@ -40,4 +40,4 @@ inline MaternAt matern(double square) {
 void matern_correlations(const GaussianInputs& inputs, std::span<const double> weights,
                          std::span<const double> point, std::span<double> out, std::span<double> slopes);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

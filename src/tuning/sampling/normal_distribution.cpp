@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kLogRootTwoPi = 0.91893853320467274178;
@@ -94,4 +94,4 @@ double log_improvement(double z) {
   return log_normal_pdf(z) + std::log1p(z * normal_mills_ratio(z));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -1,7 +1,7 @@
 // The normal distribution, and what densities and expected improvements need of it far out in its tails.
 #pragma once
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 double normal_cdf(double z);
 double log_normal_pdf(double z);
@@ -31,4 +31,4 @@ LogNormalCdf log_normal_cdf(double z);
 // rounding.
 double log_improvement(double z);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

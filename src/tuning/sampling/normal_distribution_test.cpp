@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 TEST(NormalDistribution, QuantileInvertsTheDistribution) {
@@ -59,4 +59,4 @@ TEST(NormalDistribution, ImprovementIsSmoothWhereFormulasMeet) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

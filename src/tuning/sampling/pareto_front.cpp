@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Of two objectives: by the first, then the second; a point is on the front when its second is below all
@@ -124,4 +124,4 @@ double hypervolume(std::vector<std::vector<double>> points, const std::vector<do
   return volume;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

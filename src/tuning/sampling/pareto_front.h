@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 bool dominates(std::span<const double> left, std::span<const double> right);
 
@@ -29,4 +29,4 @@ std::vector<double> crowding_distances(const std::vector<std::vector<double>>& p
 // to a few hundred points: slices along the last objective.
 double hypervolume(std::vector<std::vector<double>> points, const std::vector<double>& reference);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

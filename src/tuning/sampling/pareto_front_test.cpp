@@ -7,7 +7,7 @@
 #include "nadi/sampling/counted_random.h"
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::ElementsAre;
@@ -68,4 +68,4 @@ TEST(TrialHistory, APrunedTrialIsNoBetterThanTheMedian) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -6,7 +6,7 @@
 
 #include "nadi/sampling/normal_distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::size_t kFullWeight = 25;  // the newest trials that count whole
@@ -139,4 +139,4 @@ double ParzenEstimator::log_density(std::span<const double> values) const {
   return largest + std::log(sum);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

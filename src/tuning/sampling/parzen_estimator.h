@@ -17,7 +17,7 @@
 #include "nadi/sampling/counted_random.h"
 #include "nadi/sampling/search_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class ParzenEstimator {
  public:
@@ -48,4 +48,4 @@ class ParzenEstimator {
   std::vector<std::vector<double>> choices_;  // the choice of each kernel; of the last, the prior, none
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 TEST(ParzenEstimator, DensitiesIntegrateToOne) {
@@ -53,4 +53,4 @@ TEST(ParzenEstimator, DrawsFollowTheDensity) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sampling/pruners.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Of sorted values, between the two nearest in proportion.
@@ -162,4 +162,4 @@ std::unique_ptr<TrialPruner> make_patience_pruner(const PrunerSettings& settings
   return std::make_unique<PatiencePruner>(settings);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::size_t kMostListed = 20'000;
@@ -156,4 +156,4 @@ double point_distance(const SearchSpace& space, std::span<const double> left, st
   return sum;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

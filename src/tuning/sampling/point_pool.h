@@ -15,7 +15,7 @@
 #include "nadi/sampling/search_space.h"
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Points of the history by what they are. Two points that differ only in NaN's bits are the same.
 //
@@ -64,4 +64,4 @@ class PointPool {
 // Squared distance in units; two choices that differ, or a parameter active in one point alone, count 1.
 double point_distance(const SearchSpace& space, std::span<const double> left, std::span<const double> right);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 #include <deque>
 #include <numeric>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -120,4 +120,4 @@ double minimize_in_box(const DifferentiableFunction& function, std::span<const d
   return value;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct MinimizeOptions {
   int iterations = 50;
@@ -28,4 +28,4 @@ using DifferentiableFunction = std::function<double(std::span<const double>, std
 double minimize_in_box(const DifferentiableFunction& function, std::span<const double> lower,
                        std::span<const double> upper, std::vector<double>& x, const MinimizeOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/sampling/pruners.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct PrunerEntry {
@@ -133,4 +133,4 @@ std::unique_ptr<TrialPruner> make_pruner(const PrunerSettings& settings) {
   return entry->make(settings);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

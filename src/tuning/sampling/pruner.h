@@ -18,7 +18,7 @@
 
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct PrunerSettings {
   std::string name = "none";
@@ -70,4 +70,4 @@ class TrialPruner {
 // Error (usage) for an unknown name or settings that make no sense.
 std::unique_ptr<TrialPruner> make_pruner(const PrunerSettings& settings);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

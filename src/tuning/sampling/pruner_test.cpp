@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 TrialHistory history_of(const std::vector<std::vector<double>>& complete,
@@ -127,4 +127,4 @@ TEST(Pruner, SettingsSurviveTheirText) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/sampling/pruner.h"
 #include "nadi/sampling/pruners.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 int serve(const std::string& text, const std::string& direction) {
@@ -58,7 +58,7 @@ int serve(const std::string& text, const std::string& direction) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning
 
 int main(int count, char** words) {
   if (count != 3) {

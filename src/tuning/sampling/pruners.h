@@ -5,7 +5,7 @@
 
 #include "nadi/sampling/pruner.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 std::unique_ptr<TrialPruner> make_no_pruner(const PrunerSettings& settings);
 std::unique_ptr<TrialPruner> make_percentile_pruner(const PrunerSettings& settings);  // and median
@@ -22,4 +22,4 @@ std::optional<std::int64_t> hyperband_bracket(const PrunerSettings& settings, co
 bool first_report_in_interval(const ObservedTrial& trial, std::int64_t warmup_steps,
                               std::int64_t interval_steps);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -4,7 +4,7 @@
 #include "nadi/sampling/point_pool.h"
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 class QuasiRandomSampler final : public TrialSampler {
@@ -37,4 +37,4 @@ std::unique_ptr<TrialSampler> make_quasi_random_sampler(const SamplerSettings& s
   return std::make_unique<QuasiRandomSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

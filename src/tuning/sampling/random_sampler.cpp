@@ -1,7 +1,7 @@
 #include "nadi/sampling/point_pool.h"
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 class RandomSampler final : public TrialSampler {
@@ -27,4 +27,4 @@ std::unique_ptr<TrialSampler> make_random_sampler(const SamplerSettings& setting
   return std::make_unique<RandomSampler>(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

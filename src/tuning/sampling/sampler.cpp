@@ -9,7 +9,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct SamplerEntry {
@@ -95,4 +95,4 @@ std::unique_ptr<TrialSampler> make_sampler(const SamplerSettings& settings, Sear
   return entry->make(settings, std::move(space));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

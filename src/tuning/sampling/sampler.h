@@ -21,7 +21,7 @@
 #include "nadi/sampling/search_space.h"
 #include "nadi/sampling/trial_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct SamplerSettings {
   std::string name = "auto";
@@ -54,4 +54,4 @@ class TrialSampler {
 // The space is checked, and kept by the sampler.
 std::unique_ptr<TrialSampler> make_sampler(const SamplerSettings& settings, SearchSpace space);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

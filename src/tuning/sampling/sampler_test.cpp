@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sampling/halton.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 SearchSpace mixed_space() {
@@ -357,4 +357,4 @@ TEST(Halton, EveryCellOfEachDimensionHasItsShare) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 
 #include "nadi/sampling/sampler.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 std::unique_ptr<TrialSampler> make_auto_sampler(const SamplerSettings& settings, SearchSpace space);
 std::unique_ptr<TrialSampler> make_random_sampler(const SamplerSettings& settings, SearchSpace space);
@@ -17,4 +17,4 @@ std::unique_ptr<TrialSampler> make_cmaes_sampler(const SamplerSettings& settings
 std::unique_ptr<TrialSampler> make_gaussian_process_sampler(const SamplerSettings& settings,
                                                             SearchSpace space);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

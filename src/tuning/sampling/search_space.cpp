@@ -11,7 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kNotActive = std::numeric_limits<double>::quiet_NaN();
@@ -232,4 +232,4 @@ std::uint64_t point_hash(std::span<const double> point) {
   return hash;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

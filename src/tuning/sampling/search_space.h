@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class ParameterKind { kFloat, kInt, kChoice };
 enum class ParameterScale { kLinear, kLog };
@@ -94,4 +94,4 @@ bool same_point(std::span<const double> left, std::span<const double> right);
 // For tables of points: equal where same_point() holds.
 std::uint64_t point_hash(std::span<const double> point);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/sampling/point_pool.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -154,4 +154,4 @@ TEST(PointPool, ASpaceWithoutValidPointsIsAnError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -21,7 +21,7 @@
 #include "nadi/sampling/normal_distribution.h"
 #include "nadi/sampling/triangular_factor.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kLevelVariance = 1;
@@ -212,4 +212,4 @@ double SuccessClassifier::length(std::size_t parameter) const {
   return 1 / std::sqrt(weights_[parameter]);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -20,7 +20,7 @@
 
 #include "nadi/sampling/matern_kernel.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class SuccessClassifier {
  public:
@@ -51,4 +51,4 @@ class SuccessClassifier {
   std::vector<double> shrink_;  // symmetric: the variance at k is prior - k' shrink k
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

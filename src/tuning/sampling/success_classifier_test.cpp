@@ -7,7 +7,7 @@
 #include "nadi/sampling/halton.h"
 #include "nadi/sampling/normal_distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct ClassifiedPoints {
@@ -94,4 +94,4 @@ TEST(SuccessClassifier, ContradictionsAreChances) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

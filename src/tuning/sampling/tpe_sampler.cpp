@@ -14,7 +14,7 @@
 #include "nadi/sampling/point_pool.h"
 #include "nadi/sampling/samplers.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::int64_t kStartupTrials = 10;
@@ -183,4 +183,4 @@ std::unique_ptr<TrialSampler> make_univariate_tpe_sampler(const SamplerSettings&
   return std::make_unique<TpeSampler>(settings, std::move(space), true);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 
 #include "nadi/sampling/pareto_front.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
@@ -142,4 +142,4 @@ std::vector<std::optional<double>> merit_values(const TrialHistory& history) {
   return merits;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

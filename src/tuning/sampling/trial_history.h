@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class TrialOutcome { kRunning, kComplete, kPruned, kFailed };
 
@@ -55,4 +55,4 @@ std::vector<std::size_t> best_trials(const TrialHistory& history);
 // the rest: failed and running ones, and pruned ones that reported nothing, which are as good as failed.
 std::vector<std::optional<double>> merit_values(const TrialHistory& history);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 bool TriangularFactor::decompose(std::vector<double> matrix, std::size_t n) {
   n_ = n;
@@ -94,4 +94,4 @@ std::vector<double> TriangularFactor::inverse() const {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

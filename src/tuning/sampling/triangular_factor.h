@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class TriangularFactor {
  public:
@@ -33,4 +33,4 @@ class TriangularFactor {
   std::vector<double> upper_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -12,7 +12,7 @@
 #include "nadi/study/distribution_text.h"
 #include "nadi/study/python_json.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 template <typename... Functions>
@@ -379,4 +379,4 @@ ParameterDistribution distribution_from_json(std::string_view text, const std::s
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

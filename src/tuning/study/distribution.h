@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // A list, an object or a number beyond 64 bits, as JSON text. Optuna warns about such choices, but keeps
 // them.
@@ -94,4 +94,4 @@ std::optional<double> internal_value(const ParameterDistribution& distribution, 
 std::string distribution_to_json(const ParameterDistribution& distribution);
 ParameterDistribution distribution_from_json(std::string_view text, const std::string& file);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/study/trial.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using namespace std::string_literals;
@@ -163,4 +163,4 @@ TEST(StudyDistribution, FixedParametersOfATrial) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,9 +5,9 @@
 
 #include "nadi/study/distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // PythonJsonError (python_json.h) where the text is no distribution, or one without a value.
 ParameterDistribution parse_distribution(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

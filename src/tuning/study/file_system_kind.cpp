@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Numbers of statfs(2), of which <linux/magic.h> has only some.
@@ -35,4 +35,4 @@ bool is_on_local_disk(const std::filesystem::path& path) {
   return std::ranges::find(kLocalFileSystems, kind) != kLocalFileSystems.end();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // True for the file systems that are known to be local (ext4, XFS, Btrfs, tmpfs ...); false for all others,
 // network file systems among them, and where it cannot be found out. `path` may not exist yet: then its
 // folder counts.
 bool is_on_local_disk(const std::filesystem::path& path);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -11,7 +11,7 @@
 #include "nadi/study/journal_replay.h"
 #include "nadi/study/worker_identity.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 void check_studies(const JournalReplay& replay) {
@@ -34,7 +34,7 @@ void check_studies(const JournalReplay& replay) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -15,7 +15,7 @@
 #include "nadi/base/read_error.h"
 #include "nadi/base/resource_shortage.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // The longest line: an operation with an attribute of that size. Longer ones are no journal.
@@ -145,4 +145,4 @@ void JournalFile::append(std::string_view lines, bool wait_for_disk) {
   last_sync_ = std::chrono::steady_clock::now();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -21,9 +21,11 @@
 
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class Error;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline tuning {
 
 class JournalFile {
  public:
@@ -62,4 +64,4 @@ class JournalFile {
   std::chrono::steady_clock::time_point last_sync_{};
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -15,7 +15,7 @@
 #include "nadi/base/format.h"
 #include "nadi/study/file_system_kind.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // As Optuna's.
@@ -155,4 +155,4 @@ Error JournalFileLock::timed_out() const {
                format("if no worker runs any more, remove {}", lock_.string()));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

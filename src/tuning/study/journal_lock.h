@@ -16,9 +16,11 @@
 
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class Error;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline tuning {
 
 class JournalFileLock {
  public:
@@ -46,4 +48,4 @@ class JournalFileLock {
   bool is_local_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

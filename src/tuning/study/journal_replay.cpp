@@ -8,7 +8,7 @@
 #include "nadi/study/python_json.h"
 #include "nadi/study/study_time.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Numbers of Optuna's JournalOperation.
@@ -278,4 +278,4 @@ void JournalReplay::settle(JournalStudy& study) {
     ++study.settled;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

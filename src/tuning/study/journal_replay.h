@@ -19,7 +19,7 @@
 #include "nadi/study/trial.h"
 #include "nadi/study/trial_change.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct JournalStudy {
   Study study;
@@ -69,4 +69,4 @@ class JournalReplay {
   DistributionTable distributions_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

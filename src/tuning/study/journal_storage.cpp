@@ -15,7 +15,7 @@
 #include "nadi/study/trial_change.h"
 #include "nadi/study/worker_identity.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 std::string journal_time(StudyTime time) {
@@ -439,4 +439,4 @@ std::unique_ptr<StudyStorage> open_journal_storage(const std::filesystem::path& 
   return std::make_unique<JournalStorage>(path, options);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

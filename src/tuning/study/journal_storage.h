@@ -9,9 +9,9 @@
 
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 std::unique_ptr<StudyStorage> open_journal_storage(const std::filesystem::path& path,
                                                    const StorageOptions& options);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

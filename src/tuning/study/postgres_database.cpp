@@ -16,7 +16,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/study/postgres_library.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using std::chrono::steady_clock;
@@ -441,4 +441,4 @@ std::unique_ptr<SqlDatabase> open_postgres_database(std::string_view url, SqlDat
   return std::make_unique<PostgresDatabase>(url, access, lock_timeout);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

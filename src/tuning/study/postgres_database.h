@@ -15,7 +15,7 @@
 
 #include "nadi/study/sql_database.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // "postgresql://user:password@host:5432/database", with "postgres" and SQLAlchemy's "postgresql+psycopg2",
 // too; what is left out comes from the environment and the files of libpq (PGHOST, PGPASSWORD, ~/.pgpass,
@@ -25,4 +25,4 @@ std::unique_ptr<SqlDatabase> open_postgres_database(std::string_view url, SqlDat
 
 inline constexpr std::chrono::seconds kLongestIdle{60};
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // The interface of every libpq since PostgreSQL 8.
@@ -56,4 +56,4 @@ const PostgresLibrary& postgres_library() {
   return kFunctions;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 
 #include <libpq-fe.h>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // The functions that we call, by their own names.
 struct PostgresLibrary {
@@ -36,4 +36,4 @@ struct PostgresLibrary {
 // Error (environment) where it is not installed.
 const PostgresLibrary& postgres_library();
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

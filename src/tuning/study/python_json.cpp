@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr int kDeepest = 200;
@@ -479,4 +479,4 @@ void append_json_number(double number, std::string& out) {
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -19,7 +19,7 @@
 
 #include "nadi/study/distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class PythonJsonError : public std::runtime_error {
  public:
@@ -64,4 +64,4 @@ void append_json_string(std::string_view text, std::string& out);
 // A point or an exponent is always there, so that Python reads a float.
 void append_json_number(double number, std::string& out);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(PythonJson, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -21,9 +21,11 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
-
+namespace nadi::inline ground {
 class Error;
+}  // namespace nadi::inline ground
+
+namespace nadi::inline tuning {
 
 // A prepared statement; owned by its database, which keeps it for the next time.
 class SqlStatement {
@@ -145,4 +147,4 @@ class SqlTransaction {
   bool open_ = true;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

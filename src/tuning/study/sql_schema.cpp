@@ -11,7 +11,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/base/version.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct TableEntry {
@@ -194,4 +194,4 @@ TimeZoneKind time_zone_of(SqlDatabase& database) {
   return std::atoi(made_by.c_str()) >= 5 ? TimeZoneKind::kUtc : TimeZoneKind::kLocal;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -4,7 +4,7 @@
 #include "nadi/study/sql_database.h"
 #include "nadi/study/study_time.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // The version of the tables that we read and write: Optuna 3.2 to 5.0 at least.
 inline constexpr std::string_view kSchemaVersion = "v3.2.0.a";
@@ -16,4 +16,4 @@ void prepare_schema(SqlDatabase& database, bool may_create);
 // Of the times in the trials: by the version of Optuna that made the file (study_time.h).
 TimeZoneKind time_zone_of(SqlDatabase& database);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/study/trial_change.h"
 #include "nadi/study/worker_identity.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 std::int64_t number_of(TrialId id) {
@@ -524,4 +524,4 @@ std::unique_ptr<StudyStorage> make_sql_storage(std::unique_ptr<SqlDatabase> data
   return std::make_unique<SqlStorage>(std::move(database), mode);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -8,11 +8,11 @@
 #include "nadi/study/sql_database.h"
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 SqlDatabase::Access access_of(StorageMode mode);
 
 // Makes or checks the tables.
 std::unique_ptr<StudyStorage> make_sql_storage(std::unique_ptr<SqlDatabase> database, StorageMode mode);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/study/python_json.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, TrialState>, 5> kStateNames{{
@@ -309,4 +309,4 @@ void SqlTrials::read_details(TrialId first, TrialId last, const std::function<bo
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

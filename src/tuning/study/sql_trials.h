@@ -20,7 +20,7 @@
 #include "nadi/study/trial.h"
 #include "nadi/study/trial_change.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class SqlTrials {
  public:
@@ -67,4 +67,4 @@ std::string_view state_name(TrialState state);
 // Error (input) for another word.
 TrialState state_in_row(const SqlStatement& row, int column);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

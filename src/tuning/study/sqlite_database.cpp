@@ -19,7 +19,7 @@
 #include "nadi/study/file_system_kind.h"
 #include "nadi/study/study_time.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using std::chrono::steady_clock;
@@ -503,4 +503,4 @@ std::unique_ptr<SqlDatabase> open_sqlite_database(std::filesystem::path path, Sq
   return std::make_unique<SqliteDatabase>(std::move(path), access, lock_timeout);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -13,7 +13,7 @@
 
 #include "nadi/study/sql_database.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Error (input) for a file that is no database or, without kCreate, not there; Error (environment) for one
 // that may not be opened.
@@ -23,4 +23,4 @@ std::unique_ptr<SqlDatabase> open_sqlite_database(std::filesystem::path path, Sq
 // Files beyond this size are not looked through for damage: that takes 5 ms for a MB.
 inline constexpr std::int64_t kLargestChecked = std::int64_t{128} << 20;
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

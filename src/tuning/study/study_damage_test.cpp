@@ -24,7 +24,7 @@
 #include "nadi/study/sqlite_database.h"
 #endif
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using namespace std::chrono_literals;
@@ -559,4 +559,4 @@ TEST_F(StudyDamage, StudyDeletedWhileInUse) {
 #endif
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

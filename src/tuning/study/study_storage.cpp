@@ -20,7 +20,7 @@
 #include "nadi/study/sql_storage.h"
 #endif
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // By its content; a file that is not there or empty, by its name.
@@ -147,4 +147,4 @@ std::unique_ptr<StudyStorage> open_study_storage(const std::filesystem::path& pa
 #endif
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -39,7 +39,7 @@
 
 #include "nadi/study/trial.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Parts of a trial to write. Attributes replace those of the same name; so do intermediate values of the same
 // step.
@@ -191,4 +191,4 @@ std::filesystem::path study_place(const std::string& place);
 bool has_sqlite();
 bool has_postgres();
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -18,7 +18,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using namespace std::chrono_literals;
@@ -408,4 +408,4 @@ TEST_P(StudyStorageOf, ManyIntermediateValues) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

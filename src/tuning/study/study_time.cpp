@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Reads digits from the front of the text: exactly `count` of them.
@@ -108,4 +108,4 @@ StudyTime study_time_now() {
   return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 
 #include "nadi/study/trial.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class TimeZoneKind { kLocal, kUtc };
 
@@ -31,4 +31,4 @@ std::string format_study_time(StudyTime time, TimeZoneKind zone, char separator)
 // Of this machine's clock.
 StudyTime study_time_now();
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -6,7 +6,7 @@
 
 #include "nadi/testing/temporary_variable.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,4 +40,4 @@ TEST(StudyTimeText, OthersAreRefused) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/study/python_json.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 const std::string* attribute(const StudyAttributes& attributes, std::string_view name) {
@@ -79,4 +79,4 @@ std::map<std::string, ParameterValue> fixed_parameters(const StudyTrial& trial) 
   return fixed;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

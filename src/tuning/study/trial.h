@@ -14,7 +14,7 @@
 
 #include "nadi/study/distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Ids count over a whole storage, numbers within one study, both without gaps. Messages and people use
 // numbers.
@@ -94,4 +94,4 @@ struct Study {
   StudyAttributes system_attributes;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

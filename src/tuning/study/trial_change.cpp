@@ -10,7 +10,7 @@
 #include "nadi/study/python_json.h"
 #include "nadi/study/worker_identity.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::string_view kConstraintPrefix = "constraints:";
@@ -241,4 +241,4 @@ const std::string& DistributionTable::text_of(const SharedDistribution& distribu
   return texts_.emplace(distribution, distribution_to_json(*distribution)).first->second;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

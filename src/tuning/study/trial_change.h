@@ -9,7 +9,7 @@
 #include "nadi/study/study_storage.h"
 #include "nadi/study/trial.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // The distribution that a parameter had first in a study; later ones must be compatible with it.
 using FirstDistributions = std::unordered_map<std::string, SharedDistribution>;
@@ -65,4 +65,4 @@ class DistributionTable {
   std::unordered_map<SharedDistribution, std::string> texts_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

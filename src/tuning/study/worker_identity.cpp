@@ -13,7 +13,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/study/python_json.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct WorkerIdentity {
@@ -125,4 +125,4 @@ std::string describe_worker(std::string_view text) {
   return worker ? description(worker->identity) : "its worker";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // System attribute of a trial.
 inline constexpr std::string_view kWorkerAttribute = "nadi:worker";
@@ -34,4 +34,4 @@ std::optional<std::string> dead_worker(std::string_view text, std::int64_t trial
 // "worker 4711 on node7", or "its worker" where the text does not say.
 std::string describe_worker(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

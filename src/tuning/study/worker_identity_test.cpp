@@ -9,7 +9,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(WorkerIdentity, OtherTextsSayNothing) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -11,7 +11,7 @@
 #include "nadi/tune/expression_parser.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 std::string_view name_of(ValueType type) {
@@ -146,4 +146,4 @@ std::vector<std::string> Expression::names() const {
   return names;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -25,7 +25,7 @@
 
 #include "nadi/study/distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class ValueType : std::uint8_t { kNumber, kTruth, kText, kMixed };  // kMixed: known for each value only
 
@@ -61,4 +61,4 @@ class Expression {
   std::shared_ptr<const Node> root_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

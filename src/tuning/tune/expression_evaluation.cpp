@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Floor division; the divisor is not 0.
@@ -200,4 +200,4 @@ std::optional<ParameterValue> evaluate_expression(const ExpressionNode& root, co
   return Evaluation{text, lookup}.of(root);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -11,7 +11,7 @@
 #include "nadi/base/text_error.h"
 #include "nadi/tune/expression.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class ExpressionOperation : std::uint8_t {
   kLiteral,
@@ -62,4 +62,4 @@ struct ExpressionText {
   }
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct FunctionEntry {
@@ -292,4 +292,4 @@ ExpressionNode parse_expression(const ExpressionText& text) {
   return ExpressionParser(text).parse();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

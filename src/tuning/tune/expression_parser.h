@@ -3,9 +3,9 @@
 
 #include "nadi/tune/expression_node.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Error (input) with carets below the mistake. Names and types are not looked at.
 ExpressionNode parse_expression(const ExpressionText& text);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

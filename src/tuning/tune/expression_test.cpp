@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 const std::map<std::string, ParameterValue, std::less<>> kValues{{"gpus", std::int64_t{16}},
@@ -104,4 +104,4 @@ TEST(Expression, NamesAreListedOnce) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/tune/tune_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 void read_any(std::string bytes) {
@@ -21,7 +21,7 @@ void read_any(std::string bytes) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   nadi::read_any({reinterpret_cast<const char*>(data), size});

@@ -8,7 +8,7 @@
 #include "nadi/process/find_program.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // An nvidia-smi that takes longer hangs with its driver; the next one is asked instead.
@@ -115,4 +115,4 @@ std::optional<std::string> GpuWatch::poll() {
   return judge_.judge(samples, std::chrono::duration_cast<std::chrono::milliseconds>(now - start_));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct GpuSample {
   int index = 0;
@@ -78,4 +78,4 @@ class GpuWatch {
   std::optional<double> peak_memory_mib_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using std::chrono::milliseconds;
@@ -77,4 +77,4 @@ TEST(GpuWatch, LimitsNeedNvidiaSmi) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -13,7 +13,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::array kReductions{
@@ -288,4 +288,4 @@ MetricResult MetricReader::result(const TrialFacts& facts) const {
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

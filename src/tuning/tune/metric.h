@@ -29,7 +29,7 @@
 
 #include "nadi/study/trial.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class MetricSource : std::uint8_t { kPattern, kJson, kJsonFile, kRuntime, kExitCode };
 enum class MetricReduction : std::uint8_t { kLast, kMean, kMedian, kHarmonicMean, kLeast, kGreatest };
@@ -112,4 +112,4 @@ class MetricReader {
   std::int64_t cut_lines_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -9,7 +9,7 @@
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::DoubleEq;
@@ -145,4 +145,4 @@ TEST(Metric, LongLinesAreSearchedInPartAndCounted) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 #include "nadi/tune/tune_space.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::string_view kParameterForms =
@@ -99,4 +99,4 @@ TuneParameter parameter_of_text(std::string_view text) {
   return parameter;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -16,7 +16,7 @@
 #include "nadi/plan/plan_estimate.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Values of a range that ranked() looks at.
@@ -359,4 +359,4 @@ std::string partition_value(const std::vector<std::int64_t>& layers) {
   return format("{}", fmt::join(layers, "-"));
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

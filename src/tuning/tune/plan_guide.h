@@ -28,7 +28,7 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/tune/space_points.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct GuideOptions {
   std::int64_t gpus = 0;        // 0: all of the cluster
@@ -89,4 +89,4 @@ class PlanGuide {
   mutable std::int64_t looked_at_ = 0, refused_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

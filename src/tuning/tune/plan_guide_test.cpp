@@ -9,7 +9,7 @@
 #include "nadi/plan/plan_search.h"
 #include "nadi/tune/preset.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(PlanGuide, WhereNothingFitsItSaysSo) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 std::span<const EmbeddedFile> tune_preset_files();
 std::span<const EmbeddedFile> tune_share_files();
@@ -38,4 +38,4 @@ std::string_view tune_space_schema() {
   return embedded_text(tune_share_files(), "space.schema");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

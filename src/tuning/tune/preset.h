@@ -9,7 +9,7 @@
 
 #include "nadi/tune/tune_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct PresetEntry {
   std::string_view name;
@@ -24,4 +24,4 @@ TuneSpace preset_space(std::string_view name);
 // The JSON schema of files with spaces, as a text.
 std::string_view tune_space_schema();
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

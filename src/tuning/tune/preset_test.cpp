@@ -7,7 +7,7 @@
 #include "nadi/tune/space_points.h"
 #include "nadi/tune/trial_command.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(Preset, MegatronsKnowsWhatMustDivideWhat) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -9,7 +9,7 @@
 #include "nadi/tune/tune_space.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::int64_t kSpaceVersion = 1;
@@ -257,4 +257,4 @@ std::string tune_space_json(const TuneSpace& space) {
   return json.dump();
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
@@ -202,4 +202,4 @@ std::string SpacePoints::text(std::span<const double> point) const {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

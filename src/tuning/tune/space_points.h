@@ -19,7 +19,7 @@
 #include "nadi/study/trial.h"
 #include "nadi/tune/tune_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // What a trial's command gets, by name. Parameters without a value are absent.
 using TuneSetting = std::map<std::string, ParameterValue, std::less<>>;
@@ -63,4 +63,4 @@ class SpacePoints {
   const TuneSpace* space_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST(SpacePoints, TrialsOfOtherSpacesAreNoPoints) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

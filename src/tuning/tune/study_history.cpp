@@ -6,7 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/tune/tune_study.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 // Of a trial that ended without a value: whether its own doing ended it.
@@ -109,4 +109,4 @@ std::optional<std::int64_t> StudyHistory::same_as(std::span<const double> point,
   return first;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

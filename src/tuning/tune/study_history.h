@@ -21,7 +21,7 @@
 #include "nadi/study/trial.h"
 #include "nadi/tune/space_points.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // Whether the trial counts towards the number of trials that the user asked for: all but those that were
 // interrupted, whose worker died, or whose command could not start.
@@ -66,4 +66,4 @@ class StudyHistory {
   std::int64_t foreign_ = 0;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -10,7 +10,7 @@
 #include "nadi/tune/study_history.h"
 #include "nadi/tune/value_text.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 std::vector<std::string> objective_names(const StudyView& view) {
@@ -146,4 +146,4 @@ std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyT
        .folder = trials_folder_of(view.file, view.study.name) / trial_folder_name(trial.number)});
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -12,7 +12,7 @@
 #include "nadi/study/study_storage.h"
 #include "nadi/tune/tune_study.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct ViewParameter {
   std::string name;
@@ -53,4 +53,4 @@ std::string setting_text(const StudyTrial& trial);
 // The command of a trial, as it ran; nothing for a study that is not ours or a trial of another space.
 std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyTrial& trial);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

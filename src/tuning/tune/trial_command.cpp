@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::string_view kOpening = "{{";
@@ -210,4 +210,4 @@ std::string shell_text(const TrialCommand& command) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -25,7 +25,7 @@
 #include "nadi/tune/space_points.h"
 #include "nadi/tune/tune_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct CommandFile {
   std::filesystem::path path;  // as the user gave it
@@ -66,4 +66,4 @@ bool program_varies(const CommandTemplate& command);
 std::string shell_text(const TrialCommand& command);
 std::string shell_word(std::string_view word);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(TrialCommand, IsReadyToPaste) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -3,7 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 TrialLog::TrialLog(const std::filesystem::path& path) : path_(path) {
   if (path.empty()) return;
@@ -43,4 +43,4 @@ void TrialLog::end(std::string_view reason) {
   if (!file_) throw environment_error(format("cannot write the log {}", path_.string()), "is the disk full?");
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -14,7 +14,7 @@
 
 #include "nadi/tune/trial_command.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class TrialLog {
  public:
@@ -33,4 +33,4 @@ class TrialLog {
   std::ofstream file_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

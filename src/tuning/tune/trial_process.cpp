@@ -18,12 +18,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/shorten.h"
+#include "nadi/job_log/error_words.h"
 #include "nadi/process/child_process.h"
 #include "nadi/process/find_program.h"
 #include "nadi/process/process_tree.h"
-#include "nadi/job_log/error_words.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using TrialClock = std::chrono::steady_clock;
@@ -232,4 +232,4 @@ std::optional<FailureReason> failure_of(const EndStatus& status, const std::vect
   return failure;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -21,7 +21,7 @@
 #include "nadi/tune/gpu_watch.h"
 #include "nadi/tune/trial_command.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class StopKind : std::uint8_t {
   kPruned,       // its values are hopeless
@@ -76,4 +76,4 @@ struct FailureReason {
 };
 std::optional<FailureReason> failure_of(const EndStatus& status, const std::vector<std::string>& last_lines);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -12,7 +12,7 @@
 #include "nadi/base/format.h"
 #include "nadi/tune/trial_log.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 struct TrialEndEntry {
@@ -183,4 +183,4 @@ TrialResult run_trial(const TrialSettings& settings, const TrialRun& run, const 
   return result;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -22,7 +22,7 @@
 #include "nadi/tune/trial_command.h"
 #include "nadi/tune/trial_process.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 enum class TrialEnd : std::uint8_t {
   kComplete,
@@ -75,4 +75,4 @@ struct TrialHooks {
 // Error (environment) where the log or a file of the trial cannot be written: then there is no result.
 TrialResult run_trial(const TrialSettings& settings, const TrialRun& run, const TrialHooks& hooks);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -17,7 +17,7 @@
 #include "nadi/process/process_tree.h"
 #include "nadi/testing/text_files.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using std::chrono::milliseconds;
@@ -211,4 +211,4 @@ TEST_F(TrialRunTest, ALogThatCannotBeWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

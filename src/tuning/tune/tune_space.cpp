@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 ValueType type_of_distribution(const ParameterDistribution& distribution) {
@@ -177,4 +177,4 @@ std::string values_text(const ParameterDistribution& distribution) {
   return text;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

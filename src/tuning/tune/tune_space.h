@@ -21,7 +21,7 @@
 #include "nadi/study/distribution.h"
 #include "nadi/tune/expression.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 struct TuneParameter {
   std::string name;
@@ -107,4 +107,4 @@ bool has_value_named(const ParameterDistribution& distribution, std::string_view
 // The values of a parameter in words: "1, 2, 4", "0 to 80", "1e-05 to 0.01, logarithmic".
 std::string values_text(const ParameterDistribution& distribution);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST(TuneSpace, WhatIsGivenLaterReplacesValuesAndKeepsHowTheyArePassed) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -7,7 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/study/study_storage.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 constexpr std::int64_t kTuneVersion = 1;
@@ -216,4 +216,4 @@ std::string attribute_text(std::string_view text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -20,7 +20,7 @@
 #include "nadi/tune/trial_run.h"
 #include "nadi/tune/tune_space.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 inline constexpr std::string_view kTuneAttribute = "nadi_tune";
 
@@ -82,4 +82,4 @@ std::optional<std::string> text_attribute(const StudyTrial& trial, std::string_v
 std::optional<double> number_attribute(const StudyTrial& trial, std::string_view name);
 std::string attribute_text(std::string_view text);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

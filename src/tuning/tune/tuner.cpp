@@ -15,7 +15,7 @@
 #include "nadi/tune/plan_guide.h"
 #include "nadi/tune/study_history.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using TunerClock = std::chrono::steady_clock;
@@ -454,4 +454,4 @@ TunerSummary Tuner::run(TunerListener& listener) {
   return shared.summary;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

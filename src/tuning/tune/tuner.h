@@ -24,7 +24,7 @@
 #include "nadi/study/study_storage.h"
 #include "nadi/tune/tune_study.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 class PlanGuide;
 struct GuideProgress;
@@ -86,4 +86,4 @@ class Tuner {
   const TunerOptions& options_;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

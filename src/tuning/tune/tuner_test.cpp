@@ -15,7 +15,7 @@
 #include "nadi/testing/text_files.h"
 #include "nadi/tune/study_view.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 namespace {
 
 using testing::Contains;
@@ -361,4 +361,4 @@ TEST_F(TunerTest, AStudyOfAnotherProgramIsShownButNotContinued) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -5,7 +5,7 @@
 
 #include "nadi/base/format.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 std::optional<double> number_of_text(std::string_view text) {
   double number = 0;
@@ -36,4 +36,4 @@ std::string shown_text(const ParameterValue& value) {
   return number == nullptr ? to_text(value) : format("{:.6g}", *number);
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

@@ -6,7 +6,7 @@
 
 #include "nadi/study/distribution.h"
 
-namespace nadi {
+namespace nadi::inline tuning {
 
 // 4 is a whole number, 4.0 and 1e-3 are numbers, true and false truth values; anything else is a text.
 ParameterValue value_of_text(std::string_view text);
@@ -20,4 +20,4 @@ std::optional<double> number_of(const ParameterValue& value);
 // To be read: numbers to six digits.
 std::string shown_text(const ParameterValue& value);
 
-}  // namespace nadi
+}  // namespace nadi::inline tuning

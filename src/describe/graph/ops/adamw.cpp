@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using namespace adamw_input;
@@ -61,4 +61,4 @@ OpDefinition adamw_definition() {
           .cost = cost};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -11,7 +11,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // What every optimizer op is given besides its own state.
 struct UpdateArgs {
@@ -53,4 +53,4 @@ enum : int {
 };
 }  // namespace adamw_input
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

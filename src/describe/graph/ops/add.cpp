@@ -3,7 +3,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OutputSpec> infer(const OpView& op) {
@@ -62,4 +62,4 @@ OpDefinition sum_rows_definition() {
           }};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,8 +4,8 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId add(GraphBuilder& builder, TensorId a, TensorId b);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -13,7 +13,7 @@
 #include "nadi/graph/ops/softmax.h"
 #include "nadi/graph/ops/views.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using namespace attention_input;
@@ -234,4 +234,4 @@ OpDefinition attention_grad_definition() {
           .cost = cost_grad};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -17,7 +17,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct AttentionArgs {
   TensorId q = kNoTensor;  // or packed queries, keys and values, when k and v are absent
@@ -70,4 +70,4 @@ struct AttentionExtents {
 struct OpView;
 AttentionExtents attention_extents(const OpView& op);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

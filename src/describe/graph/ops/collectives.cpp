@@ -7,7 +7,7 @@
 #include "nadi/graph/ops/definitions.h"
 #include "nadi/graph/ops/gather_again.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 const AttributeSpec kGroup{"group", std::string()};
@@ -424,4 +424,4 @@ OpDefinition copy_to_group_definition() {
           .gradient = copy_to_group_gradient};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -12,7 +12,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class ReduceOp : std::uint8_t { kSum, kAverage, kMinimum, kMaximum, kProduct };
 std::string_view to_string(ReduceOp op);  // "sum", "avg", "min", "max", "prod"
@@ -67,4 +67,4 @@ void bucket_all_gather(GraphBuilder& builder, TensorId part, const GroupArgs& gr
 // x itself; its gradient is the sum over the group.
 TensorId copy_to_group(GraphBuilder& builder, TensorId x, const GroupArgs& group);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 DType dtype_named(const OpView& op, const std::string& name) {
@@ -70,4 +70,4 @@ OpDefinition fill_definition() {
           }};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

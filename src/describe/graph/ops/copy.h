@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId copy(GraphBuilder& builder, TensorId x);
 TensorId cast(GraphBuilder& builder, TensorId x, DType to);  // x itself when it has that type already
@@ -12,4 +12,4 @@ TensorId cast(GraphBuilder& builder, TensorId x, DType to);  // x itself when it
 // Sets every element of a variable.
 void fill(GraphBuilder& builder, TensorId variable, double value);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 #include "nadi/graph/ops/collectives.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using namespace cross_entropy_input;
@@ -161,4 +161,4 @@ OpDefinition sharded_cross_entropy_definition() {
           .gradient = sharded_gradient};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 inline constexpr std::int64_t kIgnoredTarget = -100;
 
@@ -38,4 +38,4 @@ namespace sharded_cross_entropy_input {
 enum : int { kLogits, kTargets, kCount, kMaximum, kSums, kPlace };
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 #include "nadi/graph/ops/definitions.h"
 #include "nadi/graph/ops/dropout.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OutputSpec> infer_cache_write(const OpView& op) {
@@ -167,4 +167,4 @@ OpDefinition sample_definition() {
           }};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

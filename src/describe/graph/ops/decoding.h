@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct OpView;
 
@@ -72,4 +72,4 @@ struct SamplingSettings {
   double top_p;
 };
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/graph/op_definition.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 OpDefinition matmul_definition();
 OpDefinition attention_definition();
@@ -66,4 +66,4 @@ OpDefinition all_to_all_definition();
 OpDefinition send_definition();
 OpDefinition receive_definition();
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -12,7 +12,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct DropoutArgs {
   TensorId x = kNoTensor;  // [B, ...]: the first axis counts samples
@@ -30,4 +30,4 @@ std::int64_t dropout_site(const GraphBuilder& builder, std::string_view purpose)
 // The key of the random numbers, one per step; made on first use.
 TensorId random_input(GraphBuilder& builder);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,8 +6,8 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId embedding(GraphBuilder& builder, TensorId ids, TensorId table, TensorId place = kNoTensor);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -15,11 +15,11 @@
 
 #include "nadi/graph/ops/collectives.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // all_gather() of collectives.h, not kept.
 TensorId all_gather_again(GraphBuilder& builder, TensorId x, const GroupArgs& group, int axis);
 
 bool is_gathered_again(const Op& op);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

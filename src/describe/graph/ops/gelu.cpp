@@ -4,7 +4,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Beyond the value itself, its derivative takes the density (erf: 4 operations) or the derivative of the
@@ -79,4 +79,4 @@ OpDefinition gelu_grad_definition() {
           .in_place_input = 1};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

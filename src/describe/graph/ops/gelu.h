@@ -5,11 +5,11 @@
 
 #include "nadi/graph/ops/matmul.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId gelu(GraphBuilder& builder, TensorId x, Activation form);
 
 // Scalar operations per element; 0 for no activation.
 std::int64_t gelu_flops(Activation form);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OutputSpec> infer_squared_norm(const OpView& op) {
@@ -68,4 +68,4 @@ OpDefinition update_loss_scale_definition() {
           .infer = [](const OpView& op) { return infer_scalars(op, 2); }};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // Sum of squares over all elements of all tensors given, times `factor` (for tensors that several ranks hold
 // and that count once), an f32 scalar.
@@ -38,4 +38,4 @@ struct UpdateLossScaleArgs {
 };
 void update_loss_scale(GraphBuilder& builder, const UpdateLossScaleArgs& args);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

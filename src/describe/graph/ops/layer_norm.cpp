@@ -3,7 +3,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kFlops = 7;  // sum, subtract, square, sum, * 1/deviation, * weight, + bias
@@ -59,4 +59,4 @@ OpDefinition layer_norm_grad_definition() {
           .in_place_input = 4};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct LayerNormArgs {
   TensorId x = kNoTensor;
@@ -14,4 +14,4 @@ struct LayerNormArgs {
 };
 TensorId layer_norm(GraphBuilder& builder, const LayerNormArgs& args);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 #include "nadi/graph/ops/definitions.h"
 #include "nadi/graph/ops/gelu.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 enum Input { kA, kB, kBias, kAScale, kBScale };
@@ -194,4 +194,4 @@ OpDefinition matmul_definition() {
           .gradient = gradient};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 enum class Activation : std::uint8_t {
   kNone,
@@ -42,4 +42,4 @@ struct MatmulExtents {
 struct OpView;
 MatmulExtents matmul_extents(const OpView& op);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

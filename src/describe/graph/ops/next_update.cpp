@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 // Attributes name the forms of schedules, so that traces and printed graphs can be read.
@@ -114,4 +114,4 @@ OpDefinition next_update_definition() {
           .infer = infer};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/learning_rate.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct NextUpdateArgs {
   TensorId updates = kNoTensor;            // i64 scalar variable: updates that this optimizer has made
@@ -66,4 +66,4 @@ enum : int {
 };
 }  // namespace next_update_io
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

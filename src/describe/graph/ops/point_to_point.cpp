@@ -4,7 +4,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 Attributes peer_attributes(const PeerArgs& args) {
@@ -79,4 +79,4 @@ OpDefinition receive_definition() {
               }};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // The peer is a place in a group, e.g. "pp": the same program then serves every rank of a class.
 struct PeerArgs {
@@ -16,4 +16,4 @@ struct PeerArgs {
 void send(GraphBuilder& builder, TensorId x, const PeerArgs& to);
 TensorId receive(GraphBuilder& builder, const Shape& shape, DType dtype, const PeerArgs& from);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OutputSpec> infer(const OpView& op) {
@@ -37,4 +37,4 @@ OpDefinition quantize_fp8_definition() {
           .straight_through = true};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -5,7 +5,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct QuantizedTensor {
   TensorId values;
@@ -14,4 +14,4 @@ struct QuantizedTensor {
 // `format` is kF8E4M3 (values) or kF8E5M2 (gradients).
 QuantizedTensor quantize_fp8(GraphBuilder& builder, TensorId x, DType format);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,8 +4,8 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId repeat_heads(GraphBuilder& builder, TensorId x, std::int64_t times);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kFlops = 4;       // square, sum, * 1/root, * weight
@@ -54,4 +54,4 @@ OpDefinition rms_norm_grad_definition() {
           .in_place_input = 3};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct RmsNormArgs {
   TensorId x = kNoTensor;
@@ -13,4 +13,4 @@ struct RmsNormArgs {
 };
 TensorId rms_norm(GraphBuilder& builder, const RmsNormArgs& args);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OutputSpec> infer(const OpView& op) {
@@ -96,4 +96,4 @@ OpDefinition rotary_definition() {
           .in_place_input = 0};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

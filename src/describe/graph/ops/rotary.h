@@ -8,7 +8,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 // frequency(i) = theta^(-2i/D), stretched as Llama 3.1 does for contexts longer than it was first trained on:
 // wavelengths over original_positions / low_frequency_factor are slowed down by `factor`, those under
@@ -38,4 +38,4 @@ TensorId rotary(GraphBuilder& builder, const RotaryArgs& args);
 // The frequencies of an op of this kind, for kernels.
 RotaryFrequencies rotary_frequencies(const Attributes& attributes);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

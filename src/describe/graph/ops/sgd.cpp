@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using namespace sgd_input;
@@ -50,4 +50,4 @@ OpDefinition sgd_definition() {
           .cost = cost};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -7,7 +7,7 @@
 
 #include "nadi/graph/ops/adamw.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct SgdArgs {
   UpdateArgs update;
@@ -22,4 +22,4 @@ namespace sgd_input {
 enum : int { kParameter, kGradient, kLearningRate, kMomentum, kMaster, kGradScale, kFoundInf, kDecayFactor };
 }  // namespace sgd_input
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

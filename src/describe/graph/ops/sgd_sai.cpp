@@ -2,7 +2,7 @@
 
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 using namespace sgd_sai_input;
@@ -52,4 +52,4 @@ OpDefinition sgd_sai_definition() {
           .cost = cost};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -16,7 +16,7 @@
 
 #include "nadi/graph/ops/adamw.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct SgdSaiArgs {
   UpdateArgs update;
@@ -45,4 +45,4 @@ enum : int {
 };
 }  // namespace sgd_sai_input
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kFlops = 5;      // maximum, subtract, exp, sum, divide
@@ -54,4 +54,4 @@ OpDefinition softmax_grad_definition() {
           .in_place_input = 1};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

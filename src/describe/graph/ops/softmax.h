@@ -4,7 +4,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 struct SoftmaxArgs {
   TensorId x = kNoTensor;
@@ -13,4 +13,4 @@ struct SoftmaxArgs {
 };
 TensorId softmax(GraphBuilder& builder, const SoftmaxArgs& args);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 constexpr std::int64_t kFlops = 6;  // negate, exp, +1, divide, * gate, * up
@@ -53,4 +53,4 @@ OpDefinition swiglu_grad_definition() {
           .in_place_input = 2};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -3,8 +3,8 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId swiglu(GraphBuilder& builder, TensorId gate, TensorId up);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -4,7 +4,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<OpDefinition> make_table() {
@@ -87,4 +87,4 @@ const OpDefinition& definition(OpKind kind) {
   return table()[static_cast<std::size_t>(kind)];
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

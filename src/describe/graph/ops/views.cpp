@@ -8,7 +8,7 @@
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 namespace {
 
 std::vector<std::int64_t> contiguous_strides(const Shape& shape) {
@@ -278,4 +278,4 @@ OpDefinition concat_definition() {
           .gradient = concat_gradient};
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

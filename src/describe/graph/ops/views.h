@@ -8,7 +8,7 @@
 
 #include "nadi/graph/builder.h"
 
-namespace nadi {
+namespace nadi::inline describe {
 
 TensorId reshape(GraphBuilder& builder, TensorId x, const Shape& shape);  // x itself when it has that shape
 TensorId permute(GraphBuilder& builder, TensorId x, std::initializer_list<std::int64_t> axes);
@@ -29,4 +29,4 @@ Layout layout_of(const Graph& graph, TensorId tensor);
 // matter.
 bool is_contiguous(const Shape& shape, std::span<const std::int64_t> strides);
 
-}  // namespace nadi
+}  // namespace nadi::inline describe

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
@@ -68,4 +68,4 @@ TEST(SwigluGradKernel, IsTheReference) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
-#include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/graph/ops/views.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
+#include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Apart, or packed in one tensor: a parameter, a view of one, or what another op computed.
@@ -184,4 +184,4 @@ TEST(AttentionKernels, RepeatToTheBit) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

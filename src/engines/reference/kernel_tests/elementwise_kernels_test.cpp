@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
@@ -79,4 +79,4 @@ TEST(AllReduceGradKernel, PicksTheExtremeOrDividesTheProduct) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

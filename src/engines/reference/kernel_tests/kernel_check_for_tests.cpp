@@ -7,7 +7,7 @@
 #include "nadi/reference/kernel_tests/kernel_device_for_tests.h"
 #include "nadi/reference/kernel_tests/tensor_bytes_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 // Of the graph's floating-point types.
@@ -88,4 +88,4 @@ void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& 
   }
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "nadi/reference/problem_for_tests.h"
 #include "nadi/parallel/variable_buckets.h"
+#include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 struct KernelCheckOptions {
   std::vector<int> threads = {1, 2, 3};  // of a CPU: one after the other
@@ -33,4 +33,4 @@ double normalized_error(const Doubles& values, const Doubles& reference);
 // Adds a test failure for each tensor that differs by more. Integers must be equal.
 void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& options = {});
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -12,7 +12,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/parallel/variable_buckets.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // One way of running a graph.
 struct KernelRun {
@@ -42,4 +42,4 @@ TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const Ke
 // among the tensors is this one.
 double kernel_tolerance(DType least_exact);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

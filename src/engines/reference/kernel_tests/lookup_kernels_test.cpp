@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "nadi/graph/ops.h"
 #include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
-#include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
@@ -108,4 +108,4 @@ TEST(LookupKernels, CountersMoveOn) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,11 +4,11 @@
 #include <limits>
 #include <numbers>
 
+#include "nadi/graph/ops.h"
 #include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
-#include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
@@ -127,4 +127,4 @@ TEST(ShardedCrossEntropyKernels, AreTheReference) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "nadi/base/format.h"
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/graph/ops/views.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 struct Case {
@@ -79,4 +79,4 @@ TEST(MatmulKernel, TakesViewsWithStrides) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

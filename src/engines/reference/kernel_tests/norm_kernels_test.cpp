@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "nadi/graph/ops.h"
 #include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
-#include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 struct Case {
@@ -99,4 +99,4 @@ TEST(RmsNormGradKernel, SumsManyRows) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "nadi/graph/ops.h"
 #include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
-#include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr std::int64_t kElements[]{1, 7, 513, 20000};
@@ -193,4 +193,4 @@ TEST(NextUpdateKernel, HasTheHostsRateToTheBit) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/views.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 struct Case {
@@ -73,4 +73,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, RotaryKernel, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,7 +6,7 @@
 #include "nadi/reference/kernel_tests/kernel_device_for_tests.h"
 #include "nadi/reference/kernel_tests/tensor_bytes_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 std::vector<std::vector<std::byte>> run_kernels(const Problem& problem, int threads) {
   const Graph& graph = problem.builder.graph();
@@ -39,4 +39,4 @@ std::string error_of_kernels(const Problem& problem, int threads) {
   return "";
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -7,7 +7,7 @@
 
 #include "nadi/reference/problem_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // The bytes of each of the problem's outputs after all ops ran. `threads`: of a CPU.
 std::vector<std::vector<std::byte>> run_kernels(const Problem& problem, int threads);
@@ -18,4 +18,4 @@ std::vector<float> run_kernels_for_floats(const Problem& problem, int threads);
 // The message of the Error that running throws; "" when it does not.
 std::string error_of_kernels(const Problem& problem, int threads);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -6,11 +6,11 @@
 #include <limits>
 #include <ostream>
 
+#include "nadi/graph/ops.h"
 #include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/reference/kernel_tests/run_kernels_for_tests.h"
-#include "nadi/graph/ops.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -124,4 +124,4 @@ TEST(Sample, TakesTheFirstLargestWhereThatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -2,10 +2,10 @@
 
 #include <ostream>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 struct SgdSaiCase {
@@ -78,4 +78,4 @@ TEST(SgdSai, FindsASmallDeviationAroundALargeMean) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

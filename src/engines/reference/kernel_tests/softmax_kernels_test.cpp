@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/repeat_heads.h"
+#include "nadi/reference/kernel_tests/kernel_check_for_tests.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF16};
@@ -67,4 +67,4 @@ TEST(RepeatHeads, EqualTheReference) {
 }
 
 }  // namespace
-}  // namespace nadi
+}  // namespace nadi::inline engines

@@ -4,7 +4,7 @@
 
 #include "nadi/engine/element.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 namespace {
 
 template <class Element>
@@ -53,4 +53,4 @@ Doubles doubles_of(std::span<const std::byte> bytes, DType dtype) {
   return values;
 }
 
-}  // namespace nadi
+}  // namespace nadi::inline engines

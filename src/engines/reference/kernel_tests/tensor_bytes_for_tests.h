@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "nadi/reference/run_reference.h"
 #include "nadi/graph/tensor.h"
+#include "nadi/reference/run_reference.h"
 
-namespace nadi {
+namespace nadi::inline engines {
 
 // Rounded to the element type.
 std::vector<std::byte> bytes_of(const Doubles& values, DType dtype);
 Doubles doubles_of(std::span<const std::byte> bytes, DType dtype);
 
-}  // namespace nadi
+}  // namespace nadi::inline engines
