@@ -70,7 +70,10 @@ def main():
                 problems.append(f'{lists}: {keyword} {other}, which {name} do not include')
             for other in sorted(set(wanted[keyword]) - set(linked)):
                 problems.append(f'{lists}: {keyword} lacks {other}, which {name} include')
-            wanted[keyword] += [word for word in words[keyword] if word not in order]
+            for other in words[keyword]:
+                if other not in order and '::' not in other:
+                    problems.append(f'{lists}: {keyword} {other}, which is no room')
+            wanted[keyword] += [word for word in words[keyword] if '::' in word]
         if fix:
             body = call.group(2)
             for keyword in ('PUBLIC', 'PRIVATE'):

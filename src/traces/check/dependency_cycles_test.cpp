@@ -38,7 +38,7 @@ TEST(DependencyCycles, AreThoseFoundByTrying) {
   int with_knots = 0;
   for (int round = 0; round < 300; ++round) {
     const std::uint64_t nodes = 2 + random() % 12;
-    std::vector<NodeForTests> words;
+    std::vector<CheckedNodeForTests> words;
     for (std::uint64_t id = 0; id < nodes; ++id) {
       words.push_back({.id = id});
       for (std::uint64_t n = random() % 3; n > 0; --n) words.back().data.push_back(random() % (nodes + 1));

@@ -161,11 +161,11 @@ TEST(StructureCheck, KnowsThatAFileHasNothingButExclusiveDurations) {
 
 // A call of 100 ns waits for what ends after 90 of them; another one's own time begins before that.
 TEST(StructureCheck, KnowsThatACallWaitsBeforeItRuns) {
-  const std::vector<NodeForTests> waits{
+  const std::vector<CheckedNodeForTests> waits{
       {.id = 1, .start = 1000, .duration = 140},
       {.id = 2, .data = {1}, .start = 1050, .duration = 10, .inclusive = 100}};
   EXPECT_EQ(found(check(trace_of(waits)), rule::kStartsTooEarly), 0u);
-  const std::vector<NodeForTests> does_not{
+  const std::vector<CheckedNodeForTests> does_not{
       {.id = 1, .start = 1000, .duration = 141},
       {.id = 2, .data = {1}, .start = 1050, .duration = 10, .inclusive = 100}};
   EXPECT_EQ(found(check(trace_of(does_not)), rule::kStartsTooEarly), 1u);
@@ -189,7 +189,7 @@ TEST(StructureCheck, CountsWhatIsMissing) {
 }
 
 TEST(StructureCheck, KeepsAFewFindingsAndCountsAll) {
-  std::vector<NodeForTests> nodes;
+  std::vector<CheckedNodeForTests> nodes;
   for (std::uint64_t id = 0; id < 50; ++id) nodes.push_back({.id = id, .data = {100 + id}});
   const Findings findings = check(trace_of(nodes));
   EXPECT_EQ(messages(findings, rule::kMissingDependency).size(), 10u);

@@ -24,7 +24,7 @@ inline void write_trace(const std::filesystem::path& path, const Trace& trace) {
 }
 
 // A node in few words: {.id = 1, .data = {0}}.
-struct NodeForTests {
+struct CheckedNodeForTests {
   std::uint64_t id = 0;
   std::string_view name = "a";
   NodeType type = NodeType::kComp;
@@ -35,7 +35,7 @@ struct NodeForTests {
   std::int64_t inclusive = 0;  // ns; 0: no attribute
 };
 
-inline void fill_node(TraceNode& node, const NodeForTests& words) {
+inline void fill_node(TraceNode& node, const CheckedNodeForTests& words) {
   node.clear();
   node.id = TraceNodeId{words.id};
   node.name = words.name;
@@ -47,10 +47,10 @@ inline void fill_node(TraceNode& node, const NodeForTests& words) {
   if (words.inclusive != 0) node.attributes.add_int64("inclusive_ns", words.inclusive);
 }
 
-inline Trace trace_of(const std::vector<NodeForTests>& nodes) {
+inline Trace trace_of(const std::vector<CheckedNodeForTests>& nodes) {
   Trace trace;
   TraceNode node;
-  for (const NodeForTests& words : nodes) {
+  for (const CheckedNodeForTests& words : nodes) {
     fill_node(node, words);
     trace.add(node);
   }
