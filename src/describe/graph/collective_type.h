@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace nadi::inline describe {
 
@@ -17,5 +19,10 @@ enum class CollectiveType : std::uint8_t {
   kReduceScatterBlock = 8,
   kBarrier = 9,
 };
+
+std::string_view to_string(CollectiveType type);  // Chakra's own spelling: "ALL_REDUCE"
+
+// The enumerator with this number, or nothing when the schema has none.
+std::optional<CollectiveType> collective_type_from_number(std::int64_t number);
 
 }  // namespace nadi::inline describe

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 namespace nadi::inline traces {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/intervals.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 namespace nadi::inline traces {
 namespace {

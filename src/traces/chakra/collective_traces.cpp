@@ -7,7 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/chakra/chakra_writer.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 namespace nadi::inline traces {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "nadi/chakra/node_link_graph.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 namespace nadi::inline traces {
 namespace {

@@ -11,7 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/chakra/json_output.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_check.h"
 

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "nadi/base/json.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 #include "nadi/trace/communication_kernels.h"
 #include "nadi/trace/trace.h"
 

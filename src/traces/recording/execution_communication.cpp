@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "nadi/parallel/program.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 #include "nadi/unroll/collective_type.h"
 
 namespace nadi::inline traces {

@@ -6,7 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/graph/graph.h"
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 #include "nadi/unroll/collective_type.h"
 
 namespace nadi::inline traces {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string>
 
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 namespace nadi::inline traces {
 namespace {

@@ -1,7 +1,6 @@
 #include "nadi/trace/node_type.h"
 
 #include "nadi/base/error.h"
-#include "nadi/trace/collective_table.h"
 
 namespace nadi::inline traces {
 
@@ -27,18 +26,9 @@ std::string_view to_string(NodeType type) {
   unreachable();
 }
 
-std::string_view to_string(CollectiveType type) {
-  return collective_facts(type).chakra;
-}
-
 std::optional<NodeType> node_type_from_number(std::uint64_t number) {
   if (number > static_cast<std::uint64_t>(NodeType::kCommColl)) return std::nullopt;
   return static_cast<NodeType>(number);
-}
-
-std::optional<CollectiveType> collective_type_from_number(std::int64_t number) {
-  if (number < 0 || number >= static_cast<std::int64_t>(collectives().size())) return std::nullopt;
-  return static_cast<CollectiveType>(number);
 }
 
 }  // namespace nadi::inline traces

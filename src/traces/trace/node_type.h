@@ -20,12 +20,10 @@ enum class NodeType : std::uint8_t {
   kCommColl = 7,
 };
 
-// Chakra's own spelling: "COMM_COLL", "ALL_REDUCE".
+// Chakra's own spelling: "COMM_COLL".
 std::string_view to_string(NodeType type);
-std::string_view to_string(CollectiveType type);
 
 // The enumerator with this number, or nothing when the schema has none.
 std::optional<NodeType> node_type_from_number(std::uint64_t number);
-std::optional<CollectiveType> collective_type_from_number(std::int64_t number);
 
 }  // namespace nadi::inline traces

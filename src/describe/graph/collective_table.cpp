@@ -1,11 +1,11 @@
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 #include <algorithm>
 #include <array>
 
 #include "nadi/base/error.h"
 
-namespace nadi::inline traces {
+namespace nadi::inline describe {
 namespace {
 
 using Needs = CollectiveNeeds;
@@ -87,6 +87,15 @@ static_assert(kCollectives.back().type == CollectiveType::kBarrier);
 
 }  // namespace
 
+std::string_view to_string(CollectiveType type) {
+  return collective_facts(type).chakra;
+}
+
+std::optional<CollectiveType> collective_type_from_number(std::int64_t number) {
+  if (number < 0 || number >= static_cast<std::int64_t>(collectives().size())) return std::nullopt;
+  return static_cast<CollectiveType>(number);
+}
+
 std::span<const CollectiveFacts> collectives() {
   return kCollectives;
 }
@@ -116,4 +125,4 @@ double bus_factor(CollectiveType type, std::int64_t members) {
   return passes == 0 ? 1.0 : passes * static_cast<double>(members - 1) / static_cast<double>(members);
 }
 
-}  // namespace nadi::inline traces
+}  // namespace nadi::inline describe

@@ -1,8 +1,8 @@
-#include "nadi/trace/collective_table.h"
+#include "nadi/graph/collective_table.h"
 
 #include <gtest/gtest.h>
 
-namespace nadi::inline traces {
+namespace nadi::inline describe {
 namespace {
 
 TEST(CollectiveTable, NamesLeadBackToTheirRow) {
@@ -37,4 +37,4 @@ TEST(CollectiveTable, BusFactorsOfFourRanks) {
 }
 
 }  // namespace
-}  // namespace nadi::inline traces
+}  // namespace nadi::inline describe

@@ -3,7 +3,7 @@
 //   collective_facts(CollectiveType::kAllReduce).bus_passes   // 2
 //   collective_with_prefix("allreducesum")                    // kAllReduce
 //
-// A new collective is a new row here and an enumerator in node_type.h.
+// A new collective is a new row here and an enumerator in collective_type.h.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include <span>
 #include <string_view>
 
-#include "nadi/trace/node_type.h"
+#include "nadi/graph/collective_type.h"
 
-namespace nadi::inline traces {
+namespace nadi::inline describe {
 
 // Whose input a member's result is made of; so, whom it has to wait for.
 enum class CollectiveNeeds : std::uint8_t {
@@ -50,4 +50,4 @@ std::optional<CollectiveType> collective_with_prefix(std::string_view name);
 // Bus bandwidth over algorithm bandwidth, among `members` ranks.
 double bus_factor(CollectiveType type, std::int64_t members);
 
-}  // namespace nadi::inline traces
+}  // namespace nadi::inline describe
