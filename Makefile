@@ -24,11 +24,14 @@ endif
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1468006) } \
 	END { if (jobs == 0 || jobs > cores) jobs = jobs == 0 ? 1 : cores; print jobs }' /proc/meminfo)
 
-SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
+SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
+
+# What `make tidy` compares with.
+SINCE ?= main
 
 .DEFAULT_GOAL := help
 .PHONY: help dependencies test-dependencies runtime-dependencies vocab build deb demo build-tests test test-fast \
-	soak install bench bench-train validate format clean
+	soak check tidy install bench bench-train validate format clean
 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
@@ -77,6 +80,13 @@ soak: dependencies ## the long forms of the tests of faults, about an hour (ONLY
 	$(MAKE) build-tests
 	tests/soak.sh $(BUILD) $(ONLY)
 
+check: dependencies ## other builds and their tests, one after the other, about two hours (ONLY=asan: one; tests/other_builds.sh)
+	$(MAKE) test-dependencies
+	tests/other_builds.sh $(ONLY)
+
+tidy: ## clang-tidy on the sources that differ from main (SINCE=commit)
+	scripts/tidy.sh $(BUILD) $(SINCE)
+
 deb: dependencies ## Debian packages of program and library, in build/packages
 	$(MAKE) build
 	cd $(BUILD) && cpack -G DEB -B $(CURDIR)/build/packages
@@ -99,7 +109,7 @@ bench-train: test-dependencies ## training of GPT-2 and BERT beside another prog
 	cmake --build $(BUILD) --parallel $(JOBS) --target train_step
 	bench/train.sh $(BUILD) $(PEER)
 
-format: ## format the C++ sources in place (clang-format 14)
+format: ## format the sources in C++ and CUDA in place (clang-format 14)
 	clang-format -i $(SOURCES)
 
 clean: ## remove build/, out/ and outputs/

@@ -38,9 +38,18 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # (JOBS in the Makefile).
   list(APPEND NADI_COMPILE_OPTIONS --param=ggc-min-heapsize=524288)
 endif()
-if(NADI_SANITIZE)
+if(NADI_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+elseif(NADI_SANITIZE STREQUAL "thread")
+  # GCC's OpenMP synchronises in ways that the sanitizer does not see; LLVM's tells it (libomp with Archer).
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "NADI_SANITIZE=thread needs clang and libomp: configure with the preset tsan")
+  endif()
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(NADI_SANITIZE)
+  message(FATAL_ERROR "NADI_SANITIZE=${NADI_SANITIZE}: there are address, thread and OFF")
 endif()
 
 # Lets a target, and whoever links it, include its folder's headers as "nadi/<folder>/<header>.h".
@@ -209,7 +218,7 @@ endfunction()
 
 # nadi_sanitized_test(sanitized_reader TESTS reader_test.cpp SOURCES reader.cpp ../base/error.cpp FOLDERS trace base)
 # Tests of damaged files under AddressSanitizer and UndefinedBehaviorSanitizer, in every test run: the sources
-# that they need are compiled a second time with them. (The preset `sanitize` does so with everything.)
+# that they need are compiled a second time with them. (The preset `asan` does so with everything.)
 function(nadi_sanitized_test name)
   if(NOT NADI_BUILD_TESTS OR NADI_SANITIZE)
     return()

@@ -11,18 +11,18 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
-sources=(src/*/fuzz_*.cpp)
+sources=(src/*/*/fuzz_*.cpp)
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || for source in "${sources[@]}"; do targets+=("$(basename "$source" .cpp)"); done
 
 build=build/fuzz
 cmake -S . -B $build -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DNADI_BUILD_FUZZERS=ON -DNADI_SANITIZE=ON -DNADI_BUILD_TESTS=OFF >/dev/null
+  -DNADI_BUILD_FUZZERS=ON -DNADI_SANITIZE=address -DNADI_BUILD_TESTS=OFF >/dev/null
 cmake --build $build --target "${targets[@]}"
 
 mkdir -p $build/findings
 for target in "${targets[@]}"; do
-  room=$(dirname "$(ls src/*/"$target".cpp)")
+  room=src/$(basename "$(dirname "$(ls src/*/*/"$target".cpp)")")
   mkdir -p "$build/found/$target"
   log=$build/$target.log
   echo "$target: $seconds s, log in $log"

@@ -32,7 +32,7 @@ std::vector<std::filesystem::path> RunTraceFiles::all() const {
 }
 
 void refuse_existing(const RunTraceFiles& files) {
-  for (const std::filesystem::path& path : files.all()) refuse_existing(path);
+  for (const std::filesystem::path& path : files.all()) nadi::refuse_existing(path);
 }
 
 void write_run_traces(const RunTraceFiles& files, const Program& program, std::span<const ExecutedStep> steps,
