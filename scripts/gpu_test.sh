@@ -23,7 +23,7 @@ done
 cmake --build "$build" --parallel "$jobs" --target "${targets[@]}"
 
 if [ -n "${SANITIZER:-}" ]; then
-  exec compute-sanitizer --tool "$SANITIZER" --error-exitcode 1 "$build/src/engine/cuda_kernel_test" "$@"
+  exec compute-sanitizer --tool "$SANITIZER" --error-exitcode 1 "$build/src/cuda/cuda_kernel_test" "$@"
 fi
 "$build/src/cli/nadi" devices
 ctest --test-dir "$build" --output-on-failure --label-regex '^cuda$' --parallel 4 "$@"

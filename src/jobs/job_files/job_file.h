@@ -37,6 +37,9 @@
 
 namespace nadi::inline jobs {
 
+// The folder of all jobs, beside the file of a job that names none.
+inline constexpr std::string_view kDefaultJobOutputs = "jobs";
+
 enum class SchedulerKind : std::uint8_t { kSlurm, kLocal };
 std::string_view to_string(SchedulerKind kind);  // "slurm", "local"
 

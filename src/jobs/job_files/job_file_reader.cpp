@@ -12,7 +12,6 @@
 #include "nadi/cluster/cluster_values.h"
 #include "nadi/job_files/job_comments.h"
 #include "nadi/job_files/job_file.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/job_files/job_keys.h"
 #include "nadi/job_files/job_overrides.h"
 #include "nadi/job_files/job_time.h"

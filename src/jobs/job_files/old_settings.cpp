@@ -9,7 +9,6 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/nearest.h"
-#include "nadi/job_files/job_folder.h"
 #include "nadi/job_files/old_nodes.h"
 #include "nadi/job_log/old_model_names.h"
 #include "nadi/model/config_file.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "nadi/base/error.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/process/find_program.h"
 #include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/testing/temporary_variable.h"

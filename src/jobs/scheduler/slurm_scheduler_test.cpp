@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/temporary_folder.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi::inline jobs {

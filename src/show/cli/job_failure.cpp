@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_log/job_log.h"
 #include "nadi/terminal/full_screen.h"
 

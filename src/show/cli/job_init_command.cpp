@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/process/find_program.h"
 #include "nadi/scheduler/job_start.h"
 #include "nadi/scheduler/scheduler.h"

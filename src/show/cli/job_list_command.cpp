@@ -10,7 +10,7 @@
 #include "nadi/cli/chosen_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/report/jobs_report.h"
 #include "nadi/scheduler/slurm_client.h"
 #include "nadi/terminal/console.h"

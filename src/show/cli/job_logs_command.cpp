@@ -15,7 +15,7 @@
 #include "nadi/cli/watched_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/escaped_text.h"
 #include "nadi/terminal/output_stream.h"

@@ -15,7 +15,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/job_page.h"
 #include "nadi/draw/job_timeline.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_report/folder_report.h"
 #include "nadi/job_report/job_report_json.h"
 #include "nadi/report/job_report_text.h"

@@ -15,7 +15,7 @@
 #include "nadi/cli/watched_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_log/job_follower.h"
 #include "nadi/report/job_result_text.h"
 #include "nadi/report/watch_report.h"

@@ -279,8 +279,7 @@ std::string said_by_child(const std::function<std::string()>& work) {
     } catch (const std::exception& error) {
       text = error.what();
     }
-    static_cast<void>(write(pipe_ends[1], text.data(), text.size()));
-    _exit(0);
+    _exit(write(pipe_ends[1], text.data(), text.size()) < 0 ? 1 : 0);
   }
   close(pipe_ends[1]);
   std::string text(4096, '\0');

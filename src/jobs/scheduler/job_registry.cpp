@@ -1,4 +1,4 @@
-#include "nadi/job_files/job_registry.h"
+#include "nadi/scheduler/job_registry.h"
 
 #include <sys/stat.h>
 

@@ -20,10 +20,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/job_files/job_file.h"
+#include "nadi/scheduler/scheduler.h"
 
 namespace nadi::inline jobs {
-
-inline constexpr std::string_view kDefaultJobOutputs = "jobs";
 
 // The files that are known before the job has an id: job.json, script.sh and plan.json. Makes the folder,
 // which may be there already. Error (environment) where it cannot be written.

@@ -1,4 +1,4 @@
-#include "nadi/job_files/job_folder.h"
+#include "nadi/scheduler/job_folder.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/natural_order.h"
-#include "nadi/job_files/job_registry.h"
+#include "nadi/scheduler/job_registry.h"
 #include "nadi/plan/plan_file.h"
 
 namespace nadi::inline jobs {
