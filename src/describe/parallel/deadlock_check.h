@@ -11,7 +11,7 @@
 // its peer with its tag, first come first served. What passes without buffers passes with them.
 //
 // The reference engine finds the faults of buffered messages when it runs all ranks in lockstep
-// (engine/reference/lockstep.h), in the same words; only here a message that is received for another
+// (reference/lockstep.h), in the same words; only here a message that is received for another
 // micro-batch is a fault, too.
 //
 // All ranks of a stage run one program. Where they meet only equals, in groups of tensor, context and data
@@ -19,8 +19,9 @@
 // 1,024 data-parallel ranks as for one. Programs that send messages within such a group are checked rank by
 // rank.
 //
-// Programs of build_step() pass: a test goes through random plans, and no command asks again. The check is
-// for programs from elsewhere, for new schedules and for authors of engines.
+// Programs of build_step() pass: a test goes through random plans. `nadi train` asks once more before its first
+// step on several ranks, since ranks that wait for each other are the most expensive mistake of all; for authors
+// of schedules and engines this is the first thing to call.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,7 @@
 #include "nadi/devices/make_engine.h"
 #include "nadi/engine/engine.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
+#include "nadi/parallel/deadlock_check.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/run/agreement.h"
@@ -122,6 +123,7 @@ class Trainer {
     // The checkpoint may have the schedules, which are part of the programs.
     if (!options_.resume_from.empty()) resume(megatron.get());
     stages_.emplace(options_.config, request_of(plan_.micro_batches), plan_);
+    refuse_deadlock();
     state_files_.emplace(*engine_, world_, *stages_, options_.save_format);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
@@ -185,6 +187,15 @@ class Trainer {
     for (const auto& [name, value] : counters())
       check(engine_->read_all<std::int64_t>(name).front() == value,
             format("the graph has counted other {} than the host", name));
+  }
+
+  // Before anything is sent: whether the programs of all ranks can run to their ends. Every rank comes to the same result by itself.
+  void refuse_deadlock() const {
+    if (world_.size() == 1) return;
+    if (const auto fault = find_communication_fault(plan_, stages_->all()))
+      throw usage_error(
+          "the ranks of this plan would wait for each other for ever: " + fault->message,
+          "this is a mistake in the programs of the plan, please report it; another schedule may run");
   }
 
   // A trace is of one program.

@@ -12,6 +12,7 @@
 #include "nadi/check/rank_check.h"
 #include "nadi/check/rank_communication.h"
 #include "nadi/check/rules.h"
+#include "nadi/check/run_deadlock.h"
 #include "nadi/check/structure_check.h"
 #include "nadi/trace/rank_files.h"
 
@@ -262,9 +263,35 @@ class TracesCheck {
     if (run.ranks.empty()) return;
     std::ranges::sort(run.ranks, {}, &RankCommunication::rank);
     if (run.ranks.size() > 1) ++report_.runs;
+    const std::uint64_t errors = findings().total(Severity::kError);
     check_ranks(
         {.ranks = run.ranks, .groups = run.groups ? &*run.groups : nullptr, .groups_file = run.groups_file},
         findings());
+    if (findings().total(Severity::kError) == errors) find_deadlock(run);
+  }
+
+  // Of a run that is whole, whose collectives and messages have their partners.
+  void find_deadlock(RunFiles& run) {
+    if (run.files < 2 || run.played.size() != run.files || run.ranks.size() != run.files ||
+        missing_members(run) || unknown_groups(run))
+      return;
+    const auto deadlock = find_run_deadlock(run.played, run.ranks);
+    if (!deadlock || !findings().count(rule::kDeadlock)) return;
+    const CheckedFile& file = report_.files[run.played[deadlock->rank].file];
+    Finding finding{.rule = &rule::kDeadlock, .file = file.path.string(), .rank = file.rank};
+    finding.node = deadlock->node;
+    finding.node_name = deadlock->node_name;
+    finding.message = deadlock->message;
+    findings().keep(std::move(finding));
+  }
+
+  static bool unknown_groups(const RunFiles& run) {
+    for (const PlayedTrace& trace : run.played)
+      for (const PlayedCommunication& what : trace.communication)
+        if (const std::string_view group = trace.texts[what.group];
+            !group.empty() && (!run.groups || !run.groups->contains(group)))
+          return true;
+    return false;
   }
 
   std::span<const std::filesystem::path> paths_;

@@ -40,6 +40,7 @@ std::span<const Rule* const> rules() {
                                      &kSendWithoutReceive,
                                      &kReceiveWithoutSend,
                                      &kMessageSize,
+                                     &kDeadlock,
                                      &kRefused};
   return kRules;
 }

@@ -69,6 +69,7 @@ inline constexpr Rule kReceiveWithoutSend{"receive-without-send", Severity::kErr
                                           "a message that nobody sends"};
 inline constexpr Rule kMessageSize{"message-size", Severity::kError,
                                    "a message is received with another size than sent"};
+inline constexpr Rule kDeadlock{"deadlock", Severity::kError, "ranks wait for each other in a circle"};
 
 // Simulators.
 inline constexpr Rule kRefused{"refused", Severity::kError,
