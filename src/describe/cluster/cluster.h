@@ -63,13 +63,13 @@ struct Fabric {
   double compute_share = 0;
   // How many times as long communication takes while the devices compute, for the same reason.
   double busy_slowdown = 1;
-  MeasuredCollectives measured = {};  // among the members; empty: none
-  // Above the nodes: what one device has of its node's bandwidth, where each has its own card; 0: all of it.
+  MeasuredCollectives measured = {};  // among the members; empty means none
+  // Above the nodes: what one device has of its node's bandwidth, where each has its own card; 0 means all of it.
   ByteRate device_bandwidth = {};
   // Each pass of a collective (an all-reduce has two) moves the whole buffer once through the memory of the
-  // device, at this rate, besides what the wire takes; 0: that is hidden.
+  // device, at this rate, besides what the wire takes; 0 means that is hidden.
   ByteRate local_bandwidth = {};
-  std::vector<FabricProtocol> protocols = {};  // empty: one, without overheads, with all of the bandwidth
+  std::vector<FabricProtocol> protocols = {};  // empty means one, without overheads, with all of the bandwidth
 
   bool operator==(const Fabric&) const = default;
 };
@@ -101,7 +101,7 @@ struct Cluster {
   std::vector<DeviceSpec> devices;   // kinds
   std::vector<NodeSpec> kinds;       // of nodes
   std::vector<std::int32_t> nodes;   // kind of each node
-  std::vector<ClusterLevel> levels;  // above the nodes, innermost first; empty: a single node
+  std::vector<ClusterLevel> levels;  // above the nodes, innermost first; empty means a single node
   std::vector<FigureSource> sources = {};
   // The attention of the programs that run there, "fused" or "unfused"; "": not said.
   std::string attention = {};

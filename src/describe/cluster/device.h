@@ -31,7 +31,7 @@ struct DeviceSpec {
   std::string name;     // as users type it: "a100-80gb"
   std::string product;  // "NVIDIA A100 SXM4 80 GB"
   DeviceType type = DeviceType::kGpu;
-  // Of matrix products, dense, by the type of their operands; 0: not that the device has it.
+  // Of matrix products, dense, by the type of their operands; 0 means not that the device has it.
   std::array<FlopRate, 7> matrix_peak = {};  // by DType
   FlopRate vector_peak = {};                 // of everything else
   ByteRate memory_bandwidth = {};
@@ -41,7 +41,7 @@ struct DeviceSpec {
   std::optional<double> price_per_hour = {};  // US dollars, of one device
   std::optional<double> power_watts = {};     // under load
   DeviceCurve curve = {};
-  MeasuredOps measured = {};  // empty: none
+  MeasuredOps measured = {};  // empty means none
   std::vector<FigureSource> sources = {};
 
   FlopRate peak(DType dtype) const { return matrix_peak[static_cast<std::size_t>(dtype)]; }

@@ -32,7 +32,7 @@ struct MeasuredOp {
   bool transpose_a = false, transpose_b = false;
   Flops matrix = {}, vector = {};
   Bytes read = {}, written = {};
-  Nanoseconds time = {};  // until the next kernel starts; 0: fused into the kernel of another op
+  Nanoseconds time = {};  // until the next kernel starts; 0 means fused into the kernel of another op
 
   auto operator<=>(const MeasuredOp&) const = default;
 };

@@ -31,7 +31,7 @@ struct CollectiveFacts {
   // none.
   std::string_view prefix;
   // Bytes on each link of a ring are so many times (n - 1) / n of the algorithm's size, as nccl-tests count
-  // bus bandwidth; 0: as many as the size.
+  // bus bandwidth; 0 means as many as the size.
   int bus_passes = 0;
   CollectiveNeeds needs = CollectiveNeeds::kEverybody;
   bool reduces = false;  // combines elements: sum, maximum ...

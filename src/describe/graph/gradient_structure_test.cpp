@@ -1,5 +1,5 @@
 // The shape of what add_backward() and add_optimizer() append. That the numbers are right is checked with the
-// reference engine (engine/reference/).
+// reference engine (reference/).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 namespace nadi::inline describe {
 
 GraphBatch::GraphBatch(const Graph& graph, std::int64_t built_with) : built_with_(built_with) {
-  // 0: does not depend on the batch.
+  // 0 means does not depend on the batch.
   const auto per_sequence = [&](std::int64_t number) {
     return number % built_with == 0 ? number / built_with : 0;
   };

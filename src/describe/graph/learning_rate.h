@@ -37,7 +37,7 @@ struct LearningRate {
 
   ScheduleUnit unit = ScheduleUnit::kSteps;  // of the lengths
   double warmup = 0;
-  double decay_end = 0;  // where the decay ends before or after the run; 0: at its end
+  double decay_end = 0;  // where the decay ends before or after the run; 0 means at its end
   double total = 0;      // the length of the run; the step after the last would have the minimum
   // WSD: the length of the decay at the end, and its form.
   double stable_decay_length = 0;

@@ -54,7 +54,7 @@ struct SharedRows {
 struct PlacementRules {
   std::vector<char> elsewhere = {};  // by tensor: whether it has a place of its own, outside of the arena
   std::int64_t alignment = kArenaAlignment;
-  // By tensor: the bytes that it takes, where its rows are padded; 0: as its shape says.
+  // By tensor: the bytes that it takes, where its rows are padded; 0 means as its shape says.
   std::vector<std::int64_t> padded_sizes = {};
   // No value is in two of them, and either all values of one are `elsewhere` or none.
   std::vector<SharedRows> shared_rows = {};

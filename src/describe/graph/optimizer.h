@@ -31,7 +31,7 @@ struct OptimizerOptions {
   LearningRate learning_rate = {};
   // Where weight decay changes from step to step; then weight_decay is its end.
   std::optional<WeightDecaySchedule> weight_decay_schedule = {};
-  double max_grad_norm = 1;  // 0: no clipping
+  double max_grad_norm = 1;  // 0 means no clipping
 };
 
 // Whether a step takes the norm of its gradients, a pass over all of them: to clip them, or to find the

@@ -80,7 +80,7 @@ struct Tensor {
   Role role = Role::kActivation;
   bool variable = false;
   Initializer initializer = {};  // of variables and constants
-  // Which part of a whole tensor this is, of variables and constants; empty: all of it. Ranks that run the
+  // Which part of a whole tensor this is, of variables and constants; empty means all of it. Ranks that run the
   // same graph differ in nothing but their places in these shards' groups.
   std::vector<Shard> shards = {};
   // Lies within other variables, as a rank's part of a bucket does, and takes no memory of its own.

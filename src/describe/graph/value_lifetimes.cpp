@@ -158,7 +158,7 @@ class LifetimeFinder {
   std::vector<std::int32_t> allocation_of_;  // by root, -1 outside of the arena
   std::vector<Allocation> allocations_;
   std::vector<std::int64_t> offset_within_;  // by tensor
-  std::vector<std::int32_t> rows_of_;        // by tensor; empty: nobody shares rows
+  std::vector<std::int32_t> rows_of_;        // by tensor; empty means nobody shares rows
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct LinearSpec {
   bool bias = true;
   bool weight_is_out_in = true;  // the checkpoint stores [out, in] (torch's Linear); GPT-2 stores [in, out]
   Split split = Split::kNone;
-  std::vector<std::int64_t> segments = {};  // of packed outputs: each is split by itself; empty: one
+  std::vector<std::int64_t> segments = {};  // of packed outputs: each is split by itself; empty means one
   Activation activation = Activation::kNone;
   double deviation = 0;  // of the fresh weight; 0 means the configuration's
 };

@@ -50,7 +50,7 @@ struct ModelConfig {
   bool attention_output_bias = true;  // of the product behind attention
   bool ffn_bias = true;
   RotaryFrequencies rotary = {};  // Llama and its like
-  // Keys that a query sees, its own and those before it; 0: all. Layers before `first_window_layer` have no
+  // Keys that a query sees, its own and those before it; 0 means all. Layers before `first_window_layer` have no
   // window. Nadi builds attention without a window, which is the same up to `attention_window` tokens, and
   // refuses longer sequences.
   std::int64_t attention_window = 0;

@@ -64,7 +64,7 @@ class ChunkFamily {
     return batch_.scaled(number, micro_batch_size);
   }
 
-  // By op, where the key is kRepeated; empty: it cannot be taken apart.
+  // By op, where the key is kRepeated; empty means it cannot be taken apart.
   const std::vector<Piece>& pieces() const { return pieces_; }
   // As their gradients become ready.
   const std::vector<ReadyParameter>& parameters() const { return parameters_; }

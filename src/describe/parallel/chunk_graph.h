@@ -23,7 +23,7 @@ struct ChunkRequest {
   std::int64_t end_layer = 0;
   Recompute recompute = {};
   bool accumulate = false;  // gradients and loss, over micro-batches
-  bool names = true;        // of ops and values; false: only the costs are wanted
+  bool names = true;        // of ops and values; false means only the costs are wanted
 
   bool first() const { return number == 0; }
   bool last() const { return number + 1 == chunks; }

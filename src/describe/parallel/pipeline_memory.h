@@ -60,9 +60,9 @@ class PipelineMemory {
   std::uint32_t formula(std::int64_t stage, PipelineEvent event, std::int64_t micro_batch) const;
 
   PipelineRequest request_;
-  std::vector<Times> times_;          // empty: formula() says it
+  std::vector<Times> times_;          // empty means formula() says it
   std::vector<std::int64_t> slots_;   // empty with times_
-  std::vector<std::int32_t> places_;  // by stage, chunk, kind and what reads it; 0: not asked for yet
+  std::vector<std::int32_t> places_;  // by stage, chunk, kind and what reads it; 0 means not asked for yet
 };
 
 }  // namespace nadi::inline describe

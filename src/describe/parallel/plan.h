@@ -32,7 +32,7 @@ struct Plan {
   std::int64_t dp = 1;             // data
   std::int64_t pp = 1;             // pipeline
   bool sequence_parallel = false;  // norms and residual stream split over the tensor-parallel ranks
-  std::int64_t zero_stage = 0;     // 1: optimizer state split over the data-parallel ranks
+  std::int64_t zero_stage = 0;     // 1 means optimizer state split over the data-parallel ranks
   ScheduleKind schedule = ScheduleKind::k1F1B;
   std::int64_t virtual_stages = 1;  // chunks of layers per rank; more than 1 with kInterleaved only
   std::int64_t micro_batches = 1;   // training: equal parts of a rank's batch, computed one by one

@@ -30,7 +30,7 @@ struct ProgramMemory {
   };
   struct OfGraph {
     MemoryPlan plan;            // of what is in the arena
-    std::vector<char> in_slot;  // by tensor: whether it has a place in the slot; empty: none has
+    std::vector<char> in_slot;  // by tensor: whether it has a place in the slot; empty means none has
     // By tensor: byte offset in the arena, or in the slot, or MemoryPlan::kOutsideArena: also of those in
     // rings.
     std::vector<std::int64_t> offsets;
@@ -49,9 +49,9 @@ struct ProgramMemory {
 // What a device adds: engines decide it before they plan.
 struct MemoryOptions {
   std::int64_t alignment = kArenaAlignment;  // of all places: a power of two
-  // By graph and tensor: values that have no memory, since they never leave a kernel; empty: none.
+  // By graph and tensor: values that have no memory, since they never leave a kernel; empty means none.
   std::vector<std::vector<char>> without_memory = {};
-  // By graph, as in PlacementRules; empty: none.
+  // By graph, as in PlacementRules; empty means none.
   std::vector<std::vector<std::int64_t>> padded_sizes = {};
   std::vector<std::vector<SharedRows>> shared_rows = {};
   std::vector<std::vector<PlacementRules::Kernel>> kernels = {};

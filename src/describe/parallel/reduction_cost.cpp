@@ -269,7 +269,7 @@ void ReductionCosts::add_line(StepWork& work, const OpLine& line, const Amount& 
 // Buckets with what they come to.
 struct ReductionCosts::Sums {
   std::int64_t data_ranks = 1;
-  const Lines* lines = nullptr;  // nullptr: work is not wanted
+  const Lines* lines = nullptr;  // nullptr means work is not wanted
   StepWork work = {};
   Amount tensor_reduce = {}, embedding_reduce = {}, data_reduce = {}, scatter = {}, gather = {}, norm = {},
          update = {}, clear = {};

@@ -40,7 +40,7 @@ class StagePrograms {
   const StepRequest request_;
   const Plan plan_;
   mutable std::vector<std::unique_ptr<const Program>> built_;
-  mutable std::vector<const Program*> all_;  // nullptr: not built yet
+  mutable std::vector<const Program*> all_;  // nullptr means not built yet
 };
 
 }  // namespace nadi::inline describe

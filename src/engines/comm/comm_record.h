@@ -105,7 +105,7 @@ class CommRecord {
  private:
   struct Entry {
     RecordedRequest request;
-    std::uint64_t place = 0;  // 0: none
+    std::uint64_t place = 0;  // 0 means none
     std::optional<CommRequest> name;
   };
   void begin_wait(CommRequest request);

@@ -62,7 +62,7 @@ enum class TransferKind : std::uint8_t {
 
 struct OpTransfer {
   // First, in this order.
-  const Operand* copied = nullptr;  // nullptr: none is
+  const Operand* copied = nullptr;  // nullptr means none is
   std::byte* copy_to = nullptr;
   BlockSwap pack = {};
 

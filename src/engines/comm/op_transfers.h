@@ -33,7 +33,7 @@ namespace nadi::inline engines {
 class PlanGroups;
 
 struct OpTransfersOptions {
-  // nullptr: there are no other ranks, and start() is never called. Else the communicator of the groups moves
+  // nullptr means there are no other ranks, and start() is never called. Else the communicator of the groups moves
   // `memory`, and so does the mover.
   const PlanGroups* groups = nullptr;
   CommMemory memory = CommMemory::kHost;

@@ -63,8 +63,8 @@ class ThroughHost : public Communicator {
  private:
   struct Request {
     CommRequest on_host{};
-    std::span<std::byte> given = {}, got = {};  // buffers on the host; empty: none
-    std::byte* target = nullptr;                // where on the device `got` goes; nullptr: nowhere
+    std::span<std::byte> given = {}, got = {};  // buffers on the host; empty means none
+    std::byte* target = nullptr;                // where on the device `got` goes; nullptr means nowhere
     std::optional<Nanoseconds> done = {};       // set when the result was copied
     bool used = false;
   };

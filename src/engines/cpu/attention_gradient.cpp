@@ -94,7 +94,7 @@ class Gradient {
     add_dv_ = call.accumulates(packed ? 0 : 2);
   }
 
-  // What comes after the head that is run next; nullptr: nothing.
+  // What comes after the head that is run next; nullptr means nothing.
   void set_next(const Head* next) { next_ = next; }
 
   // dk and dv of the head's tiles of keys [first, end); `dq` becomes their part of dq / scale.

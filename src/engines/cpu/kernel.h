@@ -1,7 +1,7 @@
 // What a kernel of the CPU engine works with, and the table of kernels. A kernel computes one op on memory
 // that the engine has laid out: it allocates nothing, and what an op needs beyond its inputs and outputs it
 // asks for as workspace, once, when the program is loaded. The definition of the op (graph/ops/) says what it
-// must compute; engine/reference/ has the plain version of each, which tests hold it against.
+// must compute; reference/ has the plain version of each, which tests hold it against.
 //
 // Each family of ops has one file of kernels. Elements are fp32, bf16 or fp16 in memory and fp32 in
 // registers (element.h); sums that are long are taken in parts or in double precision.
@@ -57,7 +57,7 @@ using Kernel = void (*)(const KernelCall&);
 struct KernelEntry {
   OpKind kind;
   Kernel run;
-  // Bytes of workspace; nullptr: none.
+  // Bytes of workspace; nullptr means none.
   std::int64_t (*workspace)(const OpView&, int threads) = nullptr;
   // Inputs may be strided views. Otherwise the engine makes contiguous copies of those that are.
   bool takes_strides = false;

@@ -31,7 +31,7 @@ struct MatrixStack {
   DType dtype = DType::kF32;
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 0;
-  bool regular = true;  // false: rows are not evenly spaced and have to be gathered
+  bool regular = true;  // false means rows are not evenly spaced and have to be gathered
   const Operand* operand = nullptr;
   int batch_axes = 0;
 
@@ -141,7 +141,7 @@ struct Epilogue {
   DType bias_dtype = DType::kF32;
   Activation activation = Activation::kNone;
   std::byte* y = nullptr;
-  std::byte* pre_activation = nullptr;  // nullptr: not wanted
+  std::byte* pre_activation = nullptr;  // nullptr means not wanted
   DType dtype = DType::kF32;
   bool accumulate = false;
 

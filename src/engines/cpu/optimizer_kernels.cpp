@@ -49,7 +49,7 @@ struct AdamWStep {
 struct KeptParameter {
   Source source;
   Target target;
-  const Target* rounded;  // nullptr: the parameter is what is kept
+  const Target* rounded;  // nullptr means the parameter is what is kept
 
   void end(std::int64_t first, std::int64_t count, const float* updated) const {
     if (rounded != nullptr) rounded->put(first, count, updated);

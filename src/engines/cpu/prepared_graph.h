@@ -35,7 +35,7 @@ class OpTransfers;
 namespace nadi::inline engines::cpu {
 
 struct PreparedOperand : OperandLayout {
-  std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
+  std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1 means none
 };
 
 struct PreparedKernel {

@@ -58,7 +58,7 @@ struct GeluGradRows {
   };
   const T* x;
   const T* dy;
-  T* dx;  // nullptr: only the sums are wanted
+  T* dx;  // nullptr means only the sums are wanted
   std::int64_t columns;
 
   __device__ Raw fetch(std::int64_t row, std::int64_t column) const {

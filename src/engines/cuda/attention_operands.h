@@ -32,7 +32,7 @@ struct HeadRows {
 
 // What dropout needs to number the probabilities: as elements of [B, heads, tokens, S].
 struct AttentionDropout {
-  const std::int64_t* random = nullptr;  // i64 [3]; nullptr: nothing is dropped
+  const std::int64_t* random = nullptr;  // i64 [3]; nullptr means nothing is dropped
   std::int64_t site = 0;
   std::int64_t heads = 0;       // of all ranks
   std::int64_t tokens = 0;      // of all ranks
@@ -61,7 +61,7 @@ AttentionOperands attention_operands(const OpCall& call);
 struct AttentionForward {
   AttentionOperands in = {};
   HeadRows y = {};
-  float* statistics = nullptr;  // [B, H, T]; nullptr: not wanted
+  float* statistics = nullptr;  // [B, H, T]; nullptr means not wanted
 };
 AttentionForward attention_forward_operands(const OpCall& call);
 

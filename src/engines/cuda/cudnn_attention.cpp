@@ -109,7 +109,7 @@ class CudnnAttention::State {
 
   bool wants_lengths_of_odd_keys() const { return cudnn_.version <= kWantsLengthsOfOddKeys; }
 
-  // nullptr: cuDNN has no plan for it.
+  // nullptr means cuDNN has no plan for it.
   const Entry* plan(const CudnnAttentionProblem& problem, std::int64_t workspace, cudaStream_t stream) {
     for (const Entry& entry : plans_)
       if (entry.problem == problem) return entry.plan ? &entry : nullptr;

@@ -20,7 +20,7 @@ class CudnnAttention {
   static std::unique_ptr<CudnnAttention> open(const Device& device);
   ~CudnnAttention();
 
-  // Whether it was enqueued; false: cuDNN does not take this problem. cudnn_attention_workspace.h says which
+  // Whether it was enqueued; false means cuDNN does not take this problem. cudnn_attention_workspace.h says which
   // ones it takes and what workspace the call must have.
   bool run_forward(const KernelCall& call);
   bool run_gradient(const KernelCall& call);

@@ -35,7 +35,7 @@ struct CudnnAttentionProblem {
   friend bool operator==(const CudnnAttentionProblem&, const CudnnAttentionProblem&) = default;
 };
 
-// A plan, and the numbers of its tensors; 0: it has none of this name.
+// A plan, and the numbers of its tensors; 0 means it has none of this name.
 struct CudnnAttentionPlan {
   CudnnPlan plan;
   struct Ids {

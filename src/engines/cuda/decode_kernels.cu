@@ -36,7 +36,7 @@ struct FewRows {
   DType dtype = DType::kF32;
   Layout layout = kUnknown;
   std::int64_t rows = 0;
-  std::int64_t tokens = 0;  // of each sequence; 0: nobody asked
+  std::int64_t tokens = 0;  // of each sequence; 0 means nobody asked
   // No kernel that is still at work writes the weights: they are parameters, which an optimizer writes, and
   // other kernels come between the optimizer and the next product.
   bool constant_weights = true;

@@ -88,7 +88,7 @@ class DropoutKey {
 // The numbers of a dropout op's elements. Those of one row (of axes 2 and on) follow each other; without
 // `rows` all of them do.
 struct DropoutRows {
-  const std::int32_t* rows = nullptr;  // on the device; nullptr: the tensor is whole
+  const std::int32_t* rows = nullptr;  // on the device; nullptr means the tensor is whole
   std::int64_t row_count = 1;          // of a sample here
   std::int64_t whole_rows = 1;         // of a sample in all
   std::int64_t width = 1;

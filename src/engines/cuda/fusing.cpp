@@ -62,7 +62,7 @@ class OpChain {
   std::span<const std::uint32_t> readers_;  // by tensor: how many inputs it is
 };
 
-// Each returns how many ops from the first on it takes; 0: it does not match.
+// Each returns how many ops from the first on it takes; 0 means it does not match.
 std::size_t residual_norm(const OpChain& chain) {
   std::size_t at = 0;
   if (chain.is(0, OpKind::kDropout) && chain.feeds(0, 1)) at = 1;

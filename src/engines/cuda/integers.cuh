@@ -10,7 +10,7 @@
 namespace nadi::inline engines::cuda {
 
 struct Integers {
-  void* data = nullptr;  // nullptr: absent
+  void* data = nullptr;  // nullptr means absent
   bool wide = false;     // i64
   std::int64_t count = 0;
 

@@ -38,12 +38,12 @@ inline TensorId output_of(const Op* op) {
 // A product of the forward pass.
 struct JoinedResult {
   const Op* product = nullptr;
-  const Op* rotary = nullptr;  // nullptr: none
+  const Op* rotary = nullptr;  // nullptr means none
 
   TensorId value() const { return output_of(rotary != nullptr ? rotary : product); }
 };
 
-// What one dy is used for; nullptr: not that.
+// What one dy is used for; nullptr means not that.
 struct JoinedGradient {
   const Op* rotary = nullptr;
   const Op* bias_sum = nullptr;
@@ -68,7 +68,7 @@ struct ResultsRun {
 struct GradientsRun {
   std::size_t ops = 0;
   std::vector<JoinedGradient> members = {};
-  const Op* last_add = nullptr;  // makes dx; nullptr: nobody wants it
+  const Op* last_add = nullptr;  // makes dx; nullptr means nobody wants it
   TensorId summand = kNoTensor;  // what there was of dx; kNoTensor: nothing
 };
 

@@ -4,7 +4,7 @@
 // whole step can be captured as one CUDA graph and run again without it. Whatever changes from step to step
 // it must therefore read on the device.
 //
-// The definition of the op (graph/ops/) says what it must compute; engine/reference/ has the plain version of
+// The definition of the op (graph/ops/) says what it must compute; reference/ has the plain version of
 // each, which tests hold it against. What a kernel needs besides its operands is in kernel_needs.h, which is
 // known without CUDA.
 //

@@ -202,7 +202,7 @@ class KernelActivity::State {
       cupti_.must(cupti_.activity_enable(kind), "watch kernels and copies");
   }
 
-  // nullptr: there is no memory. Of zeros, in pages that are there.
+  // nullptr means there is no memory. Of zeros, in pages that are there.
   static std::uint8_t* new_buffer() {
     auto* const buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
     if (buffer != nullptr) std::memset(buffer, 0, kBufferBytes);

@@ -63,7 +63,7 @@ class DeviceBytes {
 
 // Where the tensors of a graph are in one piece of memory.
 struct Place {
-  std::int64_t offset = -1;  // -1: it has none
+  std::int64_t offset = -1;  // -1 means it has none
   std::int64_t size = 0;     // bytes
   std::int64_t spare = 0;    // bytes behind it that belong to it and begin as zeros
 };

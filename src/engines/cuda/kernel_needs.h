@@ -15,7 +15,7 @@ namespace nadi::inline engines::cuda {
 struct KernelNeeds {
   OpKind kind;
   bool exists = true;
-  // Bytes of workspace; nullptr: none. A function of shapes, attributes and traits alone.
+  // Bytes of workspace; nullptr means none. A function of shapes, attributes and traits alone.
   std::int64_t (*workspace)(const OpView&, const DeviceTraits&) = nullptr;
   // Inputs may be strided views. Otherwise the engine makes contiguous copies of those that are.
   bool takes_strides = false;

@@ -35,7 +35,7 @@ struct LogitGradRows {
     int hit;  // the target's column, kNowhere where this rank does not have it, kIgnored
   };
   const T* logits;
-  T* gradient;  // nullptr: only the sums are wanted
+  T* gradient;  // nullptr means only the sums are wanted
   std::int64_t logits_stride, gradient_stride;
   int columns;
   Integers targets;

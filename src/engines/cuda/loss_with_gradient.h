@@ -45,7 +45,7 @@ struct LossRing {
   static constexpr std::int64_t kOwn = 2048;  // bytes of barriers and sums of a block
 
   int chunks_of_row = 0;
-  int chunks = 0;  // 0: rows are too long, or too short to be worth it
+  int chunks = 0;  // 0 means rows are too long, or too short to be worth it
   int shared_memory() const { return static_cast<int>(chunks * kChunk); }
 
   LossRing(std::int64_t row_bytes, bool sums, int element_size, const DeviceTraits& traits);

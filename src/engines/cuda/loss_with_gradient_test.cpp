@@ -12,7 +12,7 @@ namespace {
 
 struct LossCase {
   std::int64_t rows, columns;
-  std::int64_t vocabulary = 0;  // 0: all columns
+  std::int64_t vocabulary = 0;  // 0 means all columns
   bool bias = true;
   bool accumulate = false;
 };

@@ -81,9 +81,9 @@ struct Multiplication {
   std::int64_t y_leading;
   std::int64_t y_spare_rows;
   DType out;
-  const std::byte* summand;  // nullptr: none
+  const std::byte* summand;  // nullptr means none
   std::int64_t summand_leading;
-  const std::byte* bias;  // nullptr: none, or in a pass of its own
+  const std::byte* bias;  // nullptr means none, or in a pass of its own
 };
 
 // Extents that are odd where rows are padded grow into the padding, which suits the tensor cores: n of

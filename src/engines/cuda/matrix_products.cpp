@@ -159,7 +159,7 @@ class ProductPlan {
                       workspace.data(), workspace.size(), stream) == CUBLAS_STATUS_SUCCESS;
   }
 
-  // Empty: cuBLASLt has none.
+  // Empty means cuBLASLt has none.
   std::vector<cublasLtMatmulAlgo_t> chosen;  // one at most
   bool settled = false;                      // timed, or not to be
 

@@ -12,7 +12,7 @@ namespace nadi::inline engines::cuda {
 struct MatrixStack {
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 0;
-  bool regular = true;  // false: rows are not evenly spaced, and row_stride means nothing
+  bool regular = true;  // false means rows are not evenly spaced, and row_stride means nothing
 };
 MatrixStack matrix_stack(const Operand& operand, int batch_axes);
 

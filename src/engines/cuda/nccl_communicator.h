@@ -78,7 +78,7 @@ class NcclCommunicator : public Communicator {
   struct Group;
   struct Request {
     cudaEvent_t done = nullptr;
-    const Channel* channel = nullptr;  // nullptr: the request is free
+    const Channel* channel = nullptr;  // nullptr means the request is free
   };
 
   Group& group_of(CommGroup group);

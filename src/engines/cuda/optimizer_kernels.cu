@@ -149,7 +149,7 @@ template <class P, int kStates>
 struct UpdateOperands {
   static constexpr int kArrays = kStates > 0 ? kStates : 1;
   const P* parameter;
-  const float* master;  // nullptr: the parameter itself is what is kept
+  const float* master;  // nullptr means the parameter itself is what is kept
   const void* gradient;
   DType gradient_type;
   const float* states[kArrays];

@@ -22,7 +22,7 @@ std::vector<std::int64_t> padded_row_strides(const Graph& graph);
 
 // Products with such values are fast only when the matrix on the other side has as many rows: the table of
 // tokens, and its gradient. By tensor of the graph: rows that are kept free behind it, so that it ends where
-// a padded row does; 0: none. In a bucket, where one variable follows the other, only the last can have them;
+// a padded row does; 0 means none. In a bucket, where one variable follows the other, only the last can have them;
 // that is where the table of a tied model stands.
 std::vector<std::int64_t> spare_rows_behind(const Program& program, const Graph& graph);
 

@@ -37,11 +37,11 @@ void launch_plain_product(const PlainProduct& product, cudaStream_t stream);
 struct BiasActivation {
   const void* x = nullptr;
   void* y = nullptr;
-  void* pre_activation = nullptr;  // nullptr: not wanted
+  void* pre_activation = nullptr;  // nullptr means not wanted
   DType dtype = DType::kF32;
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0;  // of all three
-  const void* bias = nullptr;   // nullptr: none
+  const void* bias = nullptr;   // nullptr means none
   DType bias_dtype = DType::kF32;
   Activation activation = Activation::kNone;
 };

@@ -26,7 +26,7 @@
 namespace nadi::inline engines::cuda {
 
 struct PreparedOperand : OperandLayout {
-  std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
+  std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1 means none
   std::vector<std::int64_t> packed_strides = {};  // of the copy
   std::int64_t spare_rows = 0;                    // see Operand
 };
@@ -67,12 +67,12 @@ class PreparedGraph {
   std::span<const PreparedKernel> kernels() const { return kernels_; }
   std::int64_t workspace() const { return workspace_; }
   std::int64_t staging() const { return staging_; }  // bytes that a message is packed into, the largest
-  // Elements from row to row of tensors whose rows are padded or shared; empty: none.
+  // Elements from row to row of tensors whose rows are padded or shared; empty means none.
   const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
-  // Bytes of tensors whose rows are padded; empty: none.
+  // Bytes of tensors whose rows are padded; empty means none.
   std::vector<std::int64_t> padded_sizes() const;
   const std::vector<SharedRows>& shared_rows() const { return shared_rows_; }
-  // By tensor: rows that are kept free behind variables; empty: none.
+  // By tensor: rows that are kept free behind variables; empty means none.
   const std::vector<std::int64_t>& spare_rows() const { return spare_rows_; }
   std::int64_t bytes_of(TensorId tensor) const;  // from its first to its last, or with its padding
 
@@ -90,7 +90,7 @@ class PreparedGraph {
   std::vector<std::int64_t> spare_rows_;
   std::vector<PreparedKernel> kernels_;
   std::vector<SharedRows> shared_rows_;
-  std::vector<char> shares_rows_;                     // by tensor; empty: none does
+  std::vector<char> shares_rows_;                     // by tensor; empty means none does
   std::map<std::uint32_t, JoinedProducts> products_;  // by the first of the ops that are joined
   JoinedVariables joined_;
   std::int64_t workspace_ = 0;

@@ -38,7 +38,7 @@ __device__ inline double half_wave(double part) {
 struct Schedules {
   LearningRate rate;
   WeightDecaySchedule decay;
-  double full_weight_decay;  // 0: the factor is 1
+  double full_weight_decay;  // 0 means the factor is 1
 
   __device__ double learning_rate(double done) const {
     const double risen = rate.late_warmup ? done : done + 1;

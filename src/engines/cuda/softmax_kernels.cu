@@ -23,7 +23,7 @@ struct Scores {
 
 struct Softmax {
   Scores x, y;
-  const std::int32_t* lengths;  // nullptr: all keys are there
+  const std::int32_t* lengths;  // nullptr means all keys are there
   bool causal;
   std::int64_t H, T, S;
 };

@@ -153,7 +153,7 @@ template <class T, int kWidth>
 struct RowsInRegisters {
   unsigned a[kWidth / 16][4];
 
-  // `first`, `second`: elements of rows g and g + 8; nullptr: zeros.
+  // `first`, `second`: elements of rows g and g + 8; nullptr means zeros.
   __device__ void load(const T* first, const T* second, int width) {
     const int t = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll

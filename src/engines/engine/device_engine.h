@@ -64,7 +64,7 @@ class DeviceEngine : public Engine {
   // Takes what all programs share besides variables and values: so much for workspaces and for messages.
   virtual void reserve(Bytes workspace, Bytes staging) = 0;
   // Does what an earlier run of the same instructions on the same inputs has left to be done again, in place
-  // of everything up to end_run(); false: there is no such.
+  // of everything up to end_run(); false means there is no such.
   virtual bool replay(std::size_t /*number*/, BoundProgram&, const RunRequest&) { return false; }
   // Around the kernels of a run; `number` is that of the program, in the order of load().
   virtual void begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) = 0;

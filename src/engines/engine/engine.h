@@ -76,7 +76,7 @@ class Engine {
 
   // The variables of all programs, in the order in which these brought them.
   virtual std::vector<const Tensor*> variables() const = 0;
-  virtual const Tensor* find_variable(std::string_view name) const = 0;  // nullptr: there is none
+  virtual const Tensor* find_variable(std::string_view name) const = 0;  // nullptr means there is none
 
   // Elements of a variable from number `first` on, in its element type, as many as fit the bytes. What is
   // written counts as the variable's value: initialize() leaves the whole of it alone, and copies of it

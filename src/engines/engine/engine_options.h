@@ -12,8 +12,8 @@ struct MathOptions {
 };
 
 struct EngineOptions {
-  int threads = 0;                     // of the host; 0: one per core that the process may run on
-  const PlanGroups* groups = nullptr;  // of this rank; nullptr: there are no others
+  int threads = 0;                     // of the host; 0 means one per core that the process may run on
+  const PlanGroups* groups = nullptr;  // of this rank; nullptr means there are no others
   // Every kernel takes that many times as long, by sleeping: a slower device, for experiments.
   double slowdown = 1;
   MathOptions math = {};  // of GPUs

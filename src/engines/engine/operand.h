@@ -13,7 +13,7 @@ namespace nadi::inline engines {
 struct Operand {
   // nullptr where an optional input is absent, and for a value that never leaves a fused kernel.
   std::byte* data = nullptr;
-  const Tensor* tensor = nullptr;  // nullptr: absent
+  const Tensor* tensor = nullptr;  // nullptr means absent
   std::span<const std::int64_t> strides = {};
   // On a GPU, of a variable that is a matrix: rows behind its last that belong to it. Behind parameters they
   // are zeros; behind gradients they may be written.

@@ -60,7 +60,7 @@ class VariableStore {
  private:
   struct Layout {
     std::vector<std::int64_t> offsets;           // in bytes, by variable
-    std::vector<const VariableBucket*> buckets;  // by variable; nullptr: in none
+    std::vector<const VariableBucket*> buckets;  // by variable; nullptr means in none
     Bytes size;
   };
   Layout layout(std::int64_t alignment) const;

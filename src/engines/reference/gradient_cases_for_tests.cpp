@@ -191,7 +191,7 @@ const std::vector<GradientCase> kAttentionCases{
      }},
     {"rotary_stretched_with_positions",
      [](Problem& p) {
-       // Wavelengths 2 pi 10^(i/2) = 6.3, 19.9, 62.8, 199: one kept, one or two blended, the last slowed.
+       // Wavelengths 2 pi 10^(i/2) = 6.3, 19.9, 62.8, 199 means one kept, one or two blended, the last slowed.
        p.output(rotary(p.builder, {.x = p.parameter("x", Shape{2, 3, 16}),
                                    .positions = p.integers("positions", Shape{2}, {4, 11}),
                                    .heads = 2,

@@ -25,7 +25,7 @@ namespace nadi::inline engines {
 
 class Meetings {
  public:
-  explicit Meetings(const PlanGroups* groups) : groups_(groups) {}  // nullptr: there are no other ranks
+  explicit Meetings(const PlanGroups* groups) : groups_(groups) {}  // nullptr means there are no other ranks
 
   // The interpreter must stay where it is until finish().
   void start(Interpreter& rank);

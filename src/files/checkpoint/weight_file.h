@@ -52,7 +52,7 @@ const WeightFormatEntry& entry_of(WeightFormat format);
 
 // What the tensors of a file are checked against when they are read.
 struct WeightChecks {
-  CheckedMemory* memory = nullptr;  // nullptr: nothing is checked; must outlive the file
+  CheckedMemory* memory = nullptr;  // nullptr means nothing is checked; must outlive the file
   const ChecksumManifest* manifest =
       nullptr;  // of the folder, for safetensors; files of torch.save have their own
 };

@@ -134,7 +134,7 @@ class WholeModel {
   // What a user should know: archives that were saved without checksums.
   virtual std::vector<std::string> notes() const { return {}; }
 
-  // Checks data against its checksums. read() and view() do so with what they give; nullptr: nothing is
+  // Checks data against its checksums. read() and view() do so with what they give; nullptr means nothing is
   // checked.
   virtual const CheckedMemory* memory() const { return nullptr; }
   // At the end of reading: checks the rest of what has one checksum for all of it and was read in part, and

@@ -40,7 +40,7 @@ struct ConversionRequest {
   // Of the source.
   std::optional<ModelConfig> config = {};      // instead of what a checkpoint of Megatron-LM says
   std::optional<std::int64_t> iteration = {};  // instead of the newest
-  bool optimizer = true;                       // false: weights alone
+  bool optimizer = true;                       // false means weights alone
   Verify verify = Verify::kYes;                // whether it is checked against its checksums while it is read
 
   // Of every target. Not set: as the source has it. Optimizer state is fp32 always.
@@ -48,7 +48,7 @@ struct ConversionRequest {
   // How many tokens there are. Not set: as many as the model has rows. Hugging Face and ours have so many
   // rows; Megatron's tables are padded from it.
   std::optional<std::int64_t> vocabulary = {};
-  std::filesystem::path tokenizer = {};  // a folder whose tokenizer goes along; empty: the source's
+  std::filesystem::path tokenizer = {};  // a folder whose tokenizer goes along; empty means the source's
 
   // Of a Hugging Face folder.
   WeightFormat weight_format = WeightFormat::kSafetensors;
@@ -58,7 +58,7 @@ struct ConversionRequest {
   std::optional<std::int64_t> tp = {};
   std::optional<std::int64_t> pp = {};
   std::optional<std::int64_t> virtual_stages = {};
-  std::vector<std::int64_t> partition = {};                    // layers of each stage; empty: even
+  std::vector<std::int64_t> partition = {};                    // layers of each stage; empty means even
   MegatronNaming naming = MegatronNaming::kTransformerEngine;  // format torch
   std::optional<std::int64_t> vocabulary_divisible_by = {};    // not set: as the source, or 128
   std::optional<bool> distributed_optimizer = {};

@@ -80,7 +80,7 @@ class ReadAhead {
   const WholeModel& model_;
   const std::span<const FillTask> tasks_;
   std::mutex mutex_;                       // guards what follows
-  std::vector<std::int64_t> asked_bytes_;  // by task; 0: nothing
+  std::vector<std::int64_t> asked_bytes_;  // by task; 0 means nothing
   std::size_t next_ = 0;                   // the first task that was not asked for
   std::size_t passed_ = 0;                 // tasks before it have started
   std::int64_t ahead_ = 0;                 // bytes that were asked for by tasks that have not started

@@ -22,7 +22,7 @@ namespace nadi::inline files {
 inline constexpr std::int64_t kFillBytes = std::int64_t{4} << 20;
 
 struct FillTask {
-  const WholeTensor* tensor = nullptr;  // nullptr: zeros
+  const WholeTensor* tensor = nullptr;  // nullptr means zeros
   ShardBlock block = {};                // without its tensor's name
   FileDType dtype = FileDType::kBF16;
   std::size_t file = 0;

@@ -27,7 +27,7 @@ struct HuggingFaceOptions {
   WeightFormat format = WeightFormat::kSafetensors;
   // Of parameters that have a floating-point type; not set: each has its own.
   std::optional<FileDType> dtype = {};
-  // Rows of the vocabulary that are written; 0: as many as the model has.
+  // Rows of the vocabulary that are written; 0 means as many as the model has.
   std::int64_t vocabulary = 0;
   Bytes shard{5'000'000'000};  // transformers' choice
 };

@@ -21,7 +21,7 @@ namespace nadi::inline files {
 struct OpenOptions {
   std::optional<ModelConfig> config = {};      // instead of what a checkpoint of Megatron-LM says
   std::optional<std::int64_t> iteration = {};  // of Megatron-LM's; instead of the newest
-  bool optimizer = true;                       // false: weights alone
+  bool optimizer = true;                       // false means weights alone
   Verify verify = Verify::kYes;  // whether data is checked against its checksums when it is read
 };
 

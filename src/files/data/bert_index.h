@@ -36,7 +36,7 @@ struct BertIndexOptions {
   std::int64_t max_length = 0;  // tokens of a sample: those of a row less [CLS] and two [SEP]
   double short_probability = 0.1;
   std::uint64_t seed = 1234;          // 32 bits
-  std::filesystem::path folder = {};  // where the file is; empty: beside the dataset
+  std::filesystem::path folder = {};  // where the file is; empty means beside the dataset
 };
 
 std::filesystem::path bert_index_path(const IndexedDataset& dataset, const BertIndexOptions& options);

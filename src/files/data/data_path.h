@@ -16,7 +16,7 @@ namespace nadi::inline files {
 
 struct DataPath {
   std::filesystem::path prefix;       // of the two files, see indexed_dataset.h
-  std::optional<double> weight = {};  // positive; nothing: by its tokens. All have one, or none.
+  std::optional<double> weight = {};  // positive; nothing means by its tokens. All have one, or none.
 };
 
 // At least one. Error (usage) for a list that is neither, or a weight that is not positive; Error (input) for

@@ -15,7 +15,7 @@ struct DatasetFigures {
   std::int64_t shortest = 0;  // tokens of a sequence
   std::int64_t longest = 0;
   double mean_length = 0;
-  std::int64_t largest_token = -1;  // -1: the dataset has no tokens
+  std::int64_t largest_token = -1;  // -1 means the dataset has no tokens
   std::int64_t empty_documents = 0;
   std::vector<std::string> index_maps = {};  // file names, sorted
 };

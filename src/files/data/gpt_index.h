@@ -39,7 +39,7 @@ struct GptIndexOptions {
   std::int64_t samples = 0;     // how many are wanted
   std::int64_t seq_length = 0;
   std::uint64_t seed = 1234;          // 32 bits, as NumPy's
-  std::filesystem::path folder = {};  // where the files are; empty: beside the dataset
+  std::filesystem::path folder = {};  // where the files are; empty means beside the dataset
 };
 
 // How many of everything. With T tokens in an epoch, E epochs hold (E * T - 1) / s samples.

@@ -22,20 +22,20 @@ namespace nadi::inline files {
 struct MegatronDataRequest {
   std::vector<std::string> data_path;  // see data_path.h
   std::string split = "969,30,1";      // see document_split.h
-  // Separate datasets for validation; empty: a part of `data_path`. With them, `split` is not used.
+  // Separate datasets for validation; empty means a part of `data_path`. With them, `split` is not used.
   std::vector<std::string> validation_path = {};
-  std::filesystem::path cache = {};  // where index maps are; empty: beside the datasets
+  std::filesystem::path cache = {};  // where index maps are; empty means beside the datasets
   std::int64_t seq_length = 0;
   std::int64_t batch_size = 0;             // rows of a batch for training, of all ranks together
-  std::int64_t validation_batch_size = 0;  // 0: the same
-  std::int64_t train_samples = 0;          // 0: whole batches of as many as `passes` over the documents give
+  std::int64_t validation_batch_size = 0;  // 0 means the same
+  std::int64_t train_samples = 0;          // 0 means whole batches of as many as `passes` over the documents give
   std::int64_t passes = 1;
-  std::int64_t validation_samples = 0;     // 0: no validation
+  std::int64_t validation_samples = 0;     // 0 means no validation
   std::uint64_t seed = 1234;               // of index maps, and of masking
   bool masked = false;                     // BERT: datasets of sentences, and a tokenizer to mask with
   const Tokenizer* tokenizer = nullptr;    // outlives the data; may be absent unless `masked`
   std::optional<TokenId> masked_end = {};  // what this token predicts does not count; not where `masked`
-  std::int64_t vocabulary = 0;  // of the model: a larger token is an Error; 0: the tokenizer's, else any
+  std::int64_t vocabulary = 0;  // of the model: a larger token is an Error; 0 means the tokenizer's, else any
 };
 
 struct MegatronDataset {

@@ -44,7 +44,7 @@ struct IndexMapOptions {
   std::uint64_t seed = 1234;          // Megatron's default
   std::string weights = "100,0,0";    // as split_documents() takes them
   std::size_t part = 0;               // index in kDatasetParts
-  std::filesystem::path folder = {};  // the maps go here; empty: beside the dataset
+  std::filesystem::path folder = {};  // the maps go here; empty means beside the dataset
   Overwrite overwrite = Overwrite::kRefuse;
 };
 

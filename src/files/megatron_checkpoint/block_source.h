@@ -54,7 +54,7 @@ class BlockSource : public WholeModel {
     std::string file;                                    // for messages
     std::vector<std::shared_ptr<const void>> keep = {};  // what maps the data, and
     std::vector<std::shared_ptr<const TorchFile>> archives = {};
-    std::shared_ptr<const CheckedMemory> memory = {};  // watches the data; nullptr: nothing is checked
+    std::shared_ptr<const CheckedMemory> memory = {};  // watches the data; nullptr means nothing is checked
     std::vector<std::string> notes = {};
   };
   explicit BlockSource(Contents contents);

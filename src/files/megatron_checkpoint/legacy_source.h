@@ -20,7 +20,7 @@ namespace nadi::inline files {
 struct LegacyOptions {
   std::optional<ModelConfig> config = {};      // instead of what `args` say
   std::optional<std::int64_t> iteration = {};  // instead of the newest
-  bool optimizer = true;                       // false: weights alone, whatever there is
+  bool optimizer = true;                       // false means weights alone, whatever there is
   Verify verify = Verify::kYes;  // whether data is checked against its checksums when it is read
 };
 

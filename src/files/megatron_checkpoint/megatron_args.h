@@ -30,7 +30,7 @@ struct MegatronFacts {
   std::int64_t layers = 0;
   std::int64_t width = 0;
   std::int64_t padded_vocabulary = 0;
-  std::int64_t positions = 0;  // learned ones; 0: there are none
+  std::int64_t positions = 0;  // learned ones; 0 means there are none
   std::int64_t token_types = 0;
   std::int64_t qkv_rows = 0;
   std::int64_t fc1_rows = 0;

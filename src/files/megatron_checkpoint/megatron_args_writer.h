@@ -32,7 +32,7 @@ struct MegatronTarget {
   // As --tokenizer-type and --tokenizer-model; "": the source's, or the architecture's usual one.
   std::string tokenizer_type = {};
   std::string tokenizer_model = {};
-  std::int64_t sequence_length = 0;  // 0: the training's, or all positions of the model
+  std::int64_t sequence_length = 0;  // 0 means the training's, or all positions of the model
 };
 
 // What the user has to know: settings that Megatron cannot have, or does not take from `args`.

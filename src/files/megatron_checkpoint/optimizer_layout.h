@@ -27,7 +27,7 @@ std::vector<OptimizerGroup> optimizer_groups(std::span<const ShardTensor> parame
 // What buckets depend on.
 struct BucketRules {
   std::int64_t data_parallel = 1;
-  // Elements after which a bucket is full; nothing: one bucket, as without --overlap-grad-reduce, on all
+  // Elements after which a bucket is full; nothing means one bucket, as without --overlap-grad-reduce, on all
   // stages but the first and in all chunks but the first.
   std::optional<std::int64_t> bucket_elements = {};
   bool wide_padding = false;  // --ddp-pad-buckets-for-high-nccl-busbw

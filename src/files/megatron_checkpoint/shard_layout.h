@@ -55,9 +55,9 @@ struct MegatronSplit {
   std::int64_t tp = 1;
   std::int64_t pp = 1;
   std::int64_t virtual_stages = 1;
-  std::vector<std::int64_t> partition = {};  // as Plan has it; empty: as even as possible
+  std::vector<std::int64_t> partition = {};  // as Plan has it; empty means as even as possible
   MegatronNaming naming = MegatronNaming::kTransformerEngine;
-  std::int64_t padded_vocabulary = 0;  // 0: padded_vocabulary(config.vocabulary, tp)
+  std::int64_t padded_vocabulary = 0;  // 0 means padded_vocabulary(config.vocabulary, tp)
   // Rows of the vocabulary that the whole model has: copies are added only after them. 0: config.vocabulary.
   std::int64_t whole_vocabulary = 0;
   // BERT: whether the whole model has a pooler and a next-sentence head, which ours does not train.

@@ -22,7 +22,7 @@ namespace nadi::inline files {
 struct TorchDistCut {
   bool optimizer = true;                // where the model has it
   bool distributed_optimizer = false;   // its tensors flattened (chunked_tensor.h)
-  std::optional<FileDType> dtype = {};  // of parameters; nothing: their own
+  std::optional<FileDType> dtype = {};  // of parameters; nothing means their own
   std::int64_t files = 8;
   std::int64_t largest_chunk = std::int64_t{256} << 20;  // in bytes; one row may be more
 };

@@ -51,10 +51,10 @@ class TorchDistFolder {
   PickleValue common() const { return common_->root(); }
 
   const std::vector<TorchDistEntry>& entries() const { return entries_; }  // in the order of .metadata
-  const TorchDistEntry* find(std::string_view name) const;                 // nullptr: none of that name
+  const TorchDistEntry* find(std::string_view name) const;                 // nullptr means none of that name
   const TorchDistEntry& at(std::string_view name) const;  // Error (input) with the nearest name
   const std::vector<TorchDistObject>& objects() const { return objects_; }
-  // nullptr: nothing is checked.
+  // nullptr means nothing is checked.
   const std::shared_ptr<CheckedMemory>& memory() const { return memory_; }
   std::vector<std::string> notes() const;  // files that were saved without checksums
 

@@ -15,7 +15,7 @@ constexpr bool stands_for_itself(int byte) {
 struct Alphabet {
   std::array<std::uint8_t, 256> order = {};
   std::array<char32_t, 256> character_of = {};
-  std::array<std::int16_t, kCharacters> byte_of = {};  // -1: none
+  std::array<std::int16_t, kCharacters> byte_of = {};  // -1 means none
 };
 
 constexpr Alphabet make_alphabet() {

@@ -66,7 +66,7 @@ class TokenTable {
   struct Slot {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
-    std::uint32_t length = 0;  // 0: the slot is free
+    std::uint32_t length = 0;  // 0 means the slot is free
     TokenId id = kNone;
   };
 

@@ -148,7 +148,7 @@ class PickleValue {
 
   const PickleContents* arena_;
   PickleNode* node_;
-  PickleNode* parent_;  // nullptr: none is known
+  PickleNode* parent_;  // nullptr means none is known
   std::size_t index_;   // in the parent's list of values
 };
 

@@ -76,7 +76,7 @@ class PickleWriter {
     bool is_open = false;  // a tuple whose elements are being written
   };
   struct Todo {
-    const PickleNode* node = nullptr;  // nullptr: an opcode
+    const PickleNode* node = nullptr;  // nullptr means an opcode
     bool is_finished = false;          // its value is written: keep it in the memo
     std::string_view opcode = {};
   };

@@ -55,7 +55,7 @@ class LargeFileOutput {
 
   std::mutex mutex_;  // guards what both use
   std::condition_variable changed_;
-  std::string_view to_write_;  // empty: the thread has nothing to do
+  std::string_view to_write_;  // empty means the thread has nothing to do
   int failed_ = 0;
   bool ends_ = false;
   Block writing_;  // belongs to the thread while to_write_ is not empty

@@ -17,7 +17,7 @@ constexpr bool is_control(char c) {
 // What may follow the first byte of a character of several bytes in UTF-8 (RFC 3629): how many bytes, and the
 // range of the first of them. The others are 80 to BF.
 struct Utf8Tail {
-  int bytes;  // 0: no character begins so
+  int bytes;  // 0 means no character begins so
   unsigned char low;
   unsigned char high;
 };

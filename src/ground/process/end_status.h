@@ -7,7 +7,7 @@ namespace nadi::inline ground {
 
 struct EndStatus {
   int exit_code = 0;
-  int signal = 0;  // 0: it ended by itself
+  int signal = 0;  // 0 means it ended by itself
 
   static EndStatus from_wait(int status);  // of waitpid(), for a process that has ended
 

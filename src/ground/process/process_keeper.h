@@ -25,7 +25,7 @@
 namespace nadi::inline ground {
 
 struct KeptProgram {
-  pid_t parent = 0;          // everything is killed when it dies (its thread that forked); 0: nothing is
+  pid_t parent = 0;          // everything is killed when it dies (its thread that forked); 0 means nothing is
   std::string group = {};    // the name of its control group; "": none is made
   int death_signal = 9;      // what the program gets when its keeper dies
   bool signal_group = true;  // signals are passed on to the program's process group; else to it alone

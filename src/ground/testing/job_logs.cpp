@@ -133,7 +133,7 @@ std::vector<StagePasses> one_forward_one_backward(std::int64_t stages, std::int6
 
 struct TimerModel {
   std::string_view name;
-  double share;  // of an iteration; 0: from the pipeline
+  double share;  // of an iteration; 0 means from the pipeline
 };
 constexpr TimerModel kTimers[] = {
     {"forward-backward", kPassShare},

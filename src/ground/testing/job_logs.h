@@ -55,7 +55,7 @@ struct JobLogsSpec {
   double seconds = 1.4;       // of a steady iteration
   double warm_up = 3.24;      // 4.54 s / 1.40 s
   double noise = 0.01;        // of an iteration's time, up and down
-  std::int64_t nan_from = 0;  // the loss is not a number from this iteration; 0: never
+  std::int64_t nan_from = 0;  // the loss is not a number from this iteration; 0 means never
   bool newer_lines = false;   // date and throughput in the line of an iteration
   JobTimers timers = JobTimers::kMinMax;
   bool profile = false;  // lists of the calls behind each rank's line; with kAll
@@ -82,7 +82,7 @@ struct JobLogsSpec {
   // of an iteration, a timer or a sample.
   double cut_lines = 0;
 
-  // Lines of no interest are added until the three files of a node have this size together, 0: none. More
+  // Lines of no interest are added until the three files of a node have this size together, 0 means none. More
   // samples and warnings are written, too: a half of the bytes are samples, an eighth warnings.
   std::int64_t bytes_of_node = 0;
 
@@ -109,7 +109,7 @@ struct WrittenIteration {
   double milliseconds = 0;
   std::optional<double> tflops = {};
   double learning_rate = 0;
-  std::optional<double> loss = {};  // nothing: printed as nan
+  std::optional<double> loss = {};  // nothing means printed as nan
   double grad_norm = 0;
 };
 

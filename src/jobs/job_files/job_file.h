@@ -79,7 +79,7 @@ struct JobNodes {
   std::int64_t gpus_per_node = 0;
   std::string gpu_type = {};  // "a10"; "": any
   std::int64_t cpus_per_rank = 1;
-  std::optional<Bytes> memory = {};  // of a node; nothing: what the partition gives
+  std::optional<Bytes> memory = {};  // of a node; nothing means what the partition gives
   std::vector<std::string> partitions = {};
   std::string constraint = {};             // features: "a10&ib"
   std::vector<std::string> exclude = {};   // names of nodes
@@ -116,7 +116,7 @@ struct StepRange {
 std::optional<StepRange> parse_step_range(std::string_view text);
 struct ProfilerUse {
   std::optional<StepRange> steps = {};
-  std::vector<std::int64_t> ranks = {};  // empty: all
+  std::vector<std::int64_t> ranks = {};  // empty means all
   bool operator==(const ProfilerUse&) const = default;
 };
 struct JobProfile {
@@ -127,7 +127,7 @@ struct JobProfile {
 };
 
 struct JobRequeue {
-  std::chrono::seconds before_end{0};  // when the ranks are told to save; 0: never
+  std::chrono::seconds before_end{0};  // when the ranks are told to save; 0 means never
   std::string signal = {};             // that tells them; "": USR1 for kTrain under Slurm, else TERM
   std::int64_t max_restarts = 0;
   bool on_failure = false;  // also when a rank fails
@@ -139,7 +139,7 @@ struct JobRequeue {
 // One run for each combination of values.
 struct JobSweep {
   std::vector<std::pair<std::string, std::vector<std::string>>> values = {};  // ${NAME} in words
-  std::int64_t at_once = 0;  // 0: as many as there is room for
+  std::int64_t at_once = 0;  // 0 means as many as there is room for
 
   std::int64_t runs() const;  // product of the numbers of values; 1 without any
   bool operator==(const JobSweep&) const = default;
@@ -161,7 +161,7 @@ struct JobFile {
   std::string qos = {};
   std::string reservation = {};
   std::string dependency = {};                    // "afterok:123"
-  std::optional<std::chrono::seconds> time = {};  // limit; nothing: that of the partition
+  std::optional<std::chrono::seconds> time = {};  // limit; nothing means that of the partition
   bool exclusive = false;
   std::vector<std::string> options = {};  // more words for sbatch: "--mail-type=END"
   JobContainer container = {};
@@ -169,8 +169,8 @@ struct JobFile {
   JobProfile profile = {};
   JobRequeue requeue = {};
   JobSweep sweep = {};
-  std::chrono::seconds sample_every{10};   // of GPUs, processors and memory; 0: never
-  std::chrono::seconds comm_timeout{600};  // ranks without progress are ended; 0: never
+  std::chrono::seconds sample_every{10};   // of GPUs, processors and memory; 0 means never
+  std::chrono::seconds comm_timeout{600};  // ranks without progress are ended; 0 means never
   std::filesystem::path outputs = {};      // the folder of job folders
 
   std::int64_t nodes() const;

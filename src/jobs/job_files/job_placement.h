@@ -14,7 +14,7 @@
 
 namespace nadi::inline jobs {
 
-// `cluster` is that of the plan; nullptr: it names none. The job's groups say what each kind of nodes is in
+// `cluster` is that of the plan; nullptr means it names none. The job's groups say what each kind of nodes is in
 // Slurm (JobNodes::kind; one group without a kind will do for a plan with one kind). Where a plan names no
 // cluster, ranks_per_node of the job counts.
 //

@@ -31,7 +31,7 @@ struct SbatchScript {
   std::optional<SbatchOption> master_address = {};  // MASTER_ADDR=...
   std::optional<SbatchOption> gres = {};            // GRES=..., which its srun is given
 
-  const SbatchOption* find(std::string_view name) const;  // the last of its name; nullptr: not there
+  const SbatchOption* find(std::string_view name) const;  // the last of its name; nullptr means not there
 };
 
 SbatchScript read_sbatch_script(const std::filesystem::path& path);

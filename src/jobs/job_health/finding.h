@@ -41,7 +41,7 @@ struct HealthFinding {
   HealthSeverity severity = HealthSeverity::kNote;
   std::string text = {};                      // one line
   std::vector<HealthEvidence> evidence = {};  // never empty
-  std::vector<std::string> nodes = {};        // that it is about; empty: the job
+  std::vector<std::string> nodes = {};        // that it is about; empty means the job
 };
 
 }  // namespace nadi::inline jobs

@@ -43,10 +43,10 @@ std::chrono::seconds start_patience(std::optional<Nanoseconds> predicted_step);
 
 struct JobObservation {
   const JobLog& log;
-  std::optional<JobStatus> status = {};  // nothing: no scheduler knows it
+  std::optional<JobStatus> status = {};  // nothing means no scheduler knows it
   std::vector<AskedSetting> asked = {};
   std::chrono::sys_seconds now = {};
-  // When somebody who watches saw the newest line of an iteration come; nothing: it was there before.
+  // When somebody who watches saw the newest line of an iteration come; nothing means it was there before.
   std::optional<std::chrono::sys_seconds> progress_seen = {};
   // Timers of the newest iteration that has them (read_timers), for the rule of slow nodes.
   std::optional<LoggedIteration> timers = {};
@@ -60,7 +60,7 @@ bool is_healthy(const std::vector<HealthFinding>& findings);
 
 // How far the job is.
 struct JobProgress {
-  std::int64_t iteration = 0, iterations = 0;      // 0: none yet
+  std::int64_t iteration = 0, iterations = 0;      // 0 means none yet
   std::optional<Nanoseconds> iteration_time = {};  // usual: the median of the newest lines of the last start
   std::optional<Nanoseconds> left = {};            // of the run, by the usual time
   std::optional<double> loss = {};

@@ -22,8 +22,8 @@
 namespace nadi::inline jobs {
 
 struct RefreshOptions {
-  int threads = 0;                            // 0: as many as there are processors
-  std::optional<Nanoseconds> most_time = {};  // nothing: until all is read
+  int threads = 0;                            // 0 means as many as there are processors
+  std::optional<Nanoseconds> most_time = {};  // nothing means until all is read
   std::function<void(Bytes done, Bytes total)> progress = {};
   // Takes the last line of a file although its newline is missing: for who does not come back.
   bool unfinished_lines = false;

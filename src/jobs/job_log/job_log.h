@@ -34,7 +34,7 @@ struct JobLog {
 };
 
 struct JobLogOptions {
-  int threads = 0;  // 0: as many as there are processors
+  int threads = 0;  // 0 means as many as there are processors
   // Called now and then by the calling thread, with bytes read and to be read. May throw.
   std::function<void(Bytes done, Bytes total)> progress = {};
 };

@@ -41,7 +41,7 @@ struct IterationPoint {
   std::int64_t bad_losses = 0;      // lines whose loss is NaN or infinite
   std::optional<double> tflops_per_rank = {}, tokens_per_second = {}, learning_rate = {}, grad_norm = {},
                         loss_scale = {};
-  std::int64_t global_batch = 0;         // 0: not said
+  std::int64_t global_batch = 0;         // 0 means not said
   std::optional<Nanoseconds> left = {};  // of the run, as nadi train says it
   std::int64_t skipped = 0, nan = 0;     // iterations, summed over the lines
   std::optional<std::int64_t> date =

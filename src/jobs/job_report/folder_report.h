@@ -20,7 +20,7 @@ namespace nadi::inline jobs {
 
 struct FolderReportOptions {
   std::chrono::sys_seconds now = {};
-  std::optional<std::filesystem::path> plan = {};  // nothing: plan.json of the folder, where it is there
+  std::optional<std::filesystem::path> plan = {};  // nothing means plan.json of the folder, where it is there
   // A settings file of the modified Megatron-LM, for folders without a job file: what was asked for.
   std::optional<std::filesystem::path> old_settings = {};
   bool ask_scheduler = true;

@@ -16,7 +16,7 @@ struct JobReport;
 
 struct ComparedSetting {
   std::string name = {};
-  std::optional<std::string> here = {}, other = {};  // nothing: the job does not say it
+  std::optional<std::string> here = {}, other = {};  // nothing means the job does not say it
 };
 
 enum class ComparedUnit { kTime, kBytes, kNumber, kPercent, kCelsius };

@@ -76,7 +76,7 @@ TEST(SteadyTime, ARestartWarmsUpAgain) {
 }
 
 TEST(SteadyTime, NoiseIsNoWarmUp) {
-  // Second half 900, 1100, 900, 1100: median 1000, deviations 100: the limit is 1600.
+  // Second half 900, 1100, 900, 1100 means median 1000, deviations 100: the limit is 1600.
   const SteadyTime time = steady_time({line_of(1, 1500), line_of(2, 1100), line_of(3, 900), line_of(4, 1100),
                                        line_of(5, 900), line_of(6, 1100), line_of(7, 900), line_of(8, 1100)});
   EXPECT_EQ(time.warm_up_lines, 0);

@@ -21,7 +21,7 @@ namespace nadi::inline jobs {
 
 struct TimerRow {
   std::string name = {};
-  std::int64_t ranks = 0;  // that the log lists; 0: it has only the least or the most of all
+  std::int64_t ranks = 0;  // that the log lists; 0 means it has only the least or the most of all
   std::optional<Nanoseconds> least = {}, mean = {};
   Nanoseconds most = {};
   std::optional<std::int64_t> fastest = {}, slowest = {};  // ranks
@@ -37,7 +37,7 @@ struct TimerStage {
 };
 
 struct TimerTable {
-  std::int64_t iteration = 0;  // 0: there are no timers
+  std::int64_t iteration = 0;  // 0 means there are no timers
   std::int64_t calls = 0;      // starts and ends of calls that the log lists
   std::vector<TimerRow> rows = {};
   std::vector<TimerStage> stages = {};  // where the log lists ranks and the number of stages is known

@@ -52,7 +52,7 @@ struct LaunchRequest {
   LaunchMeeting* nodes = nullptr;            // or the launches on other machines that have met with this one
   Environment environment = {};              // added to that of every rank
   LaunchPatience patience = {};
-  std::chrono::milliseconds comm_timeout{0};       // without progress of any rank; 0: for ever
+  std::chrono::milliseconds comm_timeout{0};       // without progress of any rank; 0 means for ever
   std::filesystem::path collectives_folder = ".";  // where the requests of ranks that hang are written
   // Called on another thread when the listener has not come back for comm_timeout, or for seconds after a
   // stop (`stopped`): somebody does not take the output. All processes of the job have been killed. It has to
@@ -77,9 +77,9 @@ class LaunchListener {
 };
 
 struct LaunchFailure {
-  std::optional<int> rank = {};          // nothing: the job failed and no rank did
+  std::optional<int> rank = {};          // nothing means the job failed and no rank did
   std::string host = {};                 // the rank's, where there are several
-  std::optional<EndStatus> status = {};  // of the rank, or of mpirun; nothing: lost
+  std::optional<EndStatus> status = {};  // of the rank, or of mpirun; nothing means lost
   std::optional<HangReport> hang = {};   // nobody got on, and all were killed
   std::string lost_node = {};            // "node 1 on b": its launch is gone, and nothing is known of ranks
   bool out_of_memory = false;            // the kernel ended the rank because memory ran out

@@ -27,10 +27,10 @@ namespace nadi::inline jobs {
 // A rank, as it describes itself to the others. Sizes in bytes.
 struct RankMemory {
   std::uint64_t machine = 0;  // the same number on all ranks of a machine
-  std::uint64_t group = 0;    // the control group with the least memory left, likewise; 0: no limit
+  std::uint64_t group = 0;    // the control group with the least memory left, likewise; 0 means no limit
   std::int64_t needed = 0;
   std::int64_t state = 0;          // of which parameters, gradients and optimizer state
-  std::int64_t machine_free = -1;  // -1: the system does not say
+  std::int64_t machine_free = -1;  // -1 means the system does not say
   std::int64_t group_free = 0;
   std::int64_t group_limit = 0;
   bool on_gpu = false;  // then the machine is a GPU

@@ -20,7 +20,7 @@ namespace nadi::inline jobs {
 
 // Names of threads, at most 15 letters as the kernel keeps them.
 inline constexpr const char* kWatchThread = "nadi-watch";
-inline constexpr const char* kMpiThread = "mpi-progress";  // engine/comm/mpi_progress.cpp
+inline constexpr const char* kMpiThread = "mpi-progress";  // comm/mpi_progress.cpp
 
 class ProgressMeter {
  public:

@@ -25,11 +25,11 @@ namespace nadi::inline jobs {
 struct BeatRequest {
   std::string op = {};
   std::string group = {};
-  std::uint64_t number = 0;  // of the group's collectives; 0: a message
+  std::uint64_t number = 0;  // of the group's collectives; 0 means a message
   int peer = -1;             // of a message
   Bytes size = {};
   double age_s = 0;                   // since it was started
-  std::optional<double> took_s = {};  // nothing: it is not done
+  std::optional<double> took_s = {};  // nothing means it is not done
 
   bool operator==(const BeatRequest&) const = default;
 };

@@ -23,7 +23,7 @@
 namespace nadi::inline jobs {
 
 struct RankEnd {
-  std::optional<EndStatus> status = {};  // nothing: its supervisor is gone, and nobody knows
+  std::optional<EndStatus> status = {};  // nothing means its supervisor is gone, and nobody knows
   bool asked = false;                    // after somebody wanted it to end
   bool out_of_memory = false;            // killed while the kernel killed for memory: see free_memory.h
 };

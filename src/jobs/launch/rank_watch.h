@@ -53,7 +53,7 @@ inline constexpr const char* kBeatFolderVariable = "NADI_BEAT_FOLDER";
 inline constexpr const char* kCommTimeoutVariable = "NADI_COMM_TIMEOUT_MS";
 
 struct RankWatchOptions {
-  std::chrono::milliseconds timeout = kDefaultCommTimeout;  // 0: never
+  std::chrono::milliseconds timeout = kDefaultCommTimeout;  // 0 means never
   std::filesystem::path collectives_folder = ".";           // where collectives.json goes
   std::filesystem::path shared_folder = {};                 // that all ranks see; "": none is known
   bool under_mpirun = false;  // it ends all ranks when one fails, also those that are stopped

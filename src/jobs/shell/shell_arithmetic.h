@@ -23,7 +23,7 @@ namespace nadi::inline jobs {
 
 // Where names have their values.
 struct ShellVariables {
-  std::function<std::optional<std::string>(const std::string& name)> value;  // nothing: not set
+  std::function<std::optional<std::string>(const std::string& name)> value;  // nothing means not set
   std::function<void(const std::string& name, std::string value)> assign;    // x = 1, x += 2, ++x
 };
 

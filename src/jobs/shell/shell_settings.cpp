@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 7> kRefusedWords{"for",      "while", "un
                                                         "function", "{",     "("};
 constexpr std::array<std::string_view, 5> kDeclarations{"export", "readonly", "declare", "typeset", "local"};
 
-// The outcome of a statement; nothing: a command that was not run decides it.
+// The outcome of a statement; nothing means a command that was not run decides it.
 using Outcome = std::optional<bool>;
 
 bool is_spaces(char c) {

@@ -18,7 +18,7 @@ std::int64_t stage_time(const PlanTables& tables, std::size_t stage, std::int64_
   return (std::max(forward.run, forward.launch) + std::max(backward.run, backward.launch)).count();
 }
 
-// The most layers for which `holds` does, which holds for fewer where it holds for more; -1: for none.
+// The most layers for which `holds` does, which holds for fewer where it holds for more; -1 means for none.
 template <typename Holds>
 std::int64_t most_layers(std::int64_t layers, const Holds& holds) {
   std::int64_t least = -1, most = layers;

@@ -39,7 +39,7 @@ class BalancedPlans {
   PlanEstimator estimator_;
 };
 
-// Layers by stage; empty: they do not fit. Each stage gets as many as it can run in the time that the slowest
+// Layers by stage; empty means they do not fit. Each stage gets as many as it can run in the time that the slowest
 // one takes, the later ones last.
 std::vector<std::int64_t> balanced_partition(const PlanTables& tables);
 

@@ -72,7 +72,7 @@ class BlockTable::Form {
   }
 
   const FlatChunk& front;
-  const FlatChunk* back = nullptr;  // nullptr: the front has the head, too
+  const FlatChunk* back = nullptr;  // nullptr means the front has the head, too
 };
 
 namespace {

@@ -31,7 +31,7 @@ class UsedNodes {
   const PartitionProblem& problem_;
   std::vector<std::vector<std::int32_t>> counts_;
   std::map<std::vector<std::int32_t>, std::int32_t> numbers_;
-  std::vector<std::vector<std::int32_t>> next_;  // by number and kind; -2: not asked for yet
+  std::vector<std::vector<std::int32_t>> next_;  // by number and kind; -2 means not asked for yet
 };
 
 // Of the stages from some stage s to the last one. The rear part of a pipeline in this state has `layers`
@@ -136,7 +136,7 @@ class PartitionLabels {
   std::size_t held_ = 0;   // states and labels, of all stages
   std::size_t looks_ = 0;  // of gives_up()
   Open open_;
-  std::vector<std::int32_t> slots_;  // of open states; -1: not open
+  std::vector<std::int32_t> slots_;  // of open states; -1 means not open
 };
 
 }  // namespace nadi::inline predict

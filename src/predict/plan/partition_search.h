@@ -35,7 +35,7 @@ namespace nadi::inline predict {
 inline constexpr std::int64_t kNeverEnds = std::numeric_limits<std::int64_t>::max() / 4;
 
 struct PartitionStageKind {
-  std::vector<std::int32_t> nodes = {};  // that a block takes, by kind of node; empty: none
+  std::vector<std::int32_t> nodes = {};  // that a block takes, by kind of node; empty means none
   std::int64_t stages_per_block = 1;     // stages one after the other; the last block may have fewer
   PartitionSend send_within = {};        // from a stage to the next one of the same block
 };
@@ -92,7 +92,7 @@ constexpr std::int64_t evaluation_work(const PipelineShape& shape) {
 }
 
 struct PartitionAnswer {
-  std::vector<std::int32_t> kinds;   // by stage; empty: nothing better than `better_than` was found
+  std::vector<std::int32_t> kinds;   // by stage; empty means nothing better than `better_than` was found
   std::vector<std::int64_t> layers;  // by stage
   std::int64_t nanoseconds = kNeverEnds;
   // No partition takes less; kNeverEnds: no partition exists. Where nothing was found, at least `better_than`

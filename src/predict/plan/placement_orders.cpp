@@ -107,7 +107,7 @@ class StageMixes {
   std::size_t most_ = 0;
   int steps_ = 0;
   bool too_many_ = false;
-  std::vector<std::int32_t> given_;  // by kind; 0: it cannot take part
+  std::vector<std::int32_t> given_;  // by kind; 0 means it cannot take part
   std::vector<NodeRun> runs_;
   std::vector<StageMake> found_;
 };

@@ -62,7 +62,7 @@ inline PlanQuestion question_of(const Cluster& cluster, std::int64_t layers, std
 
 class EveryPlan {
  public:
-  using Visit = std::function<bool(const PlanCandidate&)>;  // false: no more
+  using Visit = std::function<bool(const PlanCandidate&)>;  // false means no more
 
   EveryPlan(const PlanQuestion& question, Visit visit)
       : question_(question), visit_(std::move(visit)), left_(question.cluster.kinds.size()) {

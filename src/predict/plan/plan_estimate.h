@@ -34,7 +34,7 @@ struct StageEstimate {
       {};                   // of gradients over data-parallel ranks and their norm, after the backward pass
   Nanoseconds update = {};  // optimizer; under ZeRO with the gathering of parameters
   Bytes memory = {};        // what a device of the stage reserves (SimulatedMemory::reserved)
-  Bytes capacity = {};      // of its smallest device, whole; 0: not known
+  Bytes capacity = {};      // of its smallest device, whole; 0 means not known
 };
 
 struct PlanEstimate {
@@ -46,7 +46,7 @@ struct PlanEstimate {
   std::vector<StageEstimate> stages = {};
   std::optional<double> dollars_per_step = {};  // of the nodes that are used; nullopt: a price is missing
 
-  // Memory beyond what the fullest stage has, with limits.memory_share; 0: it fits.
+  // Memory beyond what the fullest stage has, with limits.memory_share; 0 means it fits.
   Bytes missing_memory = {};
   bool fits() const { return missing_memory.count() == 0; }
 };

@@ -68,7 +68,7 @@ struct PlanFile {
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   Plan plan = {};                      // micro_batches follow from the batch
   std::string cluster = {};            // what load_cluster() takes; "": none
-  std::vector<DeviceId> devices = {};  // of the cluster, by rank; empty: rank r on device r
+  std::vector<DeviceId> devices = {};  // of the cluster, by rank; empty means rank r on device r
   PlanPrediction predicted = {};
 };
 

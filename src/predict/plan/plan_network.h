@@ -27,7 +27,7 @@ namespace nadi::inline predict {
 struct GroupUse {
   GroupId group{};
   std::int32_t sharing = 1;
-  std::int32_t members = 1;  // 1: no communication
+  std::int32_t members = 1;  // 1 means no communication
 
   bool operator==(const GroupUse&) const = default;
 };
@@ -48,7 +48,7 @@ struct PlacedStage {
   std::vector<PlacedRanks> ranks;  // each kind once
   GroupUse context;
   std::vector<GroupUse> data;
-  Bytes memory = {};  // of the smallest device; 0: one of them is not known
+  Bytes memory = {};  // of the smallest device; 0 means one of them is not known
 };
 
 struct PlacedPlan {

@@ -36,8 +36,8 @@ struct SearchProgress {
 struct SearchOptions {
   std::int64_t top = 10;
   int threads = 1;
-  std::int64_t confirmed = 0;  // candidates that are simulated; 0: twice `top`
-  std::int64_t effort = 1;     // work for proofs, in times of the usual; 0: until all is proven
+  std::int64_t confirmed = 0;  // candidates that are simulated; 0 means twice `top`
+  std::int64_t effort = 1;     // work for proofs, in times of the usual; 0 means until all is proven
   bool proves_little = false;  // a tenth of that: where a good plan is wanted, and nobody asks for its gap
   bool proves_front = false;   // of search_fleet(): with the effort of a search_plans() for each mix on it
   std::function<void(const SearchProgress&)> progress = {};
@@ -56,13 +56,13 @@ struct NearestMiss {
 };
 
 struct PlanAnswer {
-  std::vector<RankedPlan> plans;  // best first; empty: nothing fits
+  std::vector<RankedPlan> plans;  // best first; empty means nothing fits
   std::int64_t evaluated = 0;     // plans with an estimate of their own
   std::int64_t out_of_memory = 0;
   std::int64_t simulated = 0;
   // No plan of the space has an objective below this, by estimate: seconds, dollars or bytes.
   double lower_bound = 0;
-  double gap = 0;  // (best estimate - lower_bound) / best estimate; 0: proven best
+  double gap = 0;  // (best estimate - lower_bound) / best estimate; 0 means proven best
   bool stopped = false;
   std::optional<NearestMiss> nearest = {};  // where nothing fits
 };

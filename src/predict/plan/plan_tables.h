@@ -27,12 +27,12 @@ namespace nadi::inline predict {
 
 struct ChunkTable {
   std::span<const PassTimes> forward, backward;  // by layers of the chunk
-  const LayerPasses* layers = nullptr;           // where those differ; nullptr: all alike
+  const LayerPasses* layers = nullptr;           // where those differ; nullptr means all alike
 };
 
 struct StageTable {
   std::int32_t device = 0;  // kind of its slowest device: index into Cluster::devices
-  Bytes capacity = {};      // of the smallest of its devices, times limits.memory_share; 0: not known
+  Bytes capacity = {};      // of the smallest of its devices, times limits.memory_share; 0 means not known
   // By layers of the stage; with several virtual stages empty: what follows the pipeline depends on how long
   // before its end each chunk has ended.
   std::span<const Nanoseconds> clear;      // before its first forward: gradients are zeroed

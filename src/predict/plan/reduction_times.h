@@ -45,7 +45,7 @@ struct StageReductions {
   std::vector<std::int32_t> collectives;  // how many its host launches during and after the backward pass
   // Of tied word embeddings: the reduction over `data` and their norm; their update, which `update` has, too.
   Nanoseconds tied = {}, tied_update = {};
-  Bytes tied_size = {};  // of their gradients on the network; 0: there are none
+  Bytes tied_size = {};  // of their gradients on the network; 0 means there are none
 };
 
 class ReductionTable {

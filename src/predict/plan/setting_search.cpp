@@ -20,7 +20,7 @@ std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Pl
 struct SettingSearch::Placed {
   StageMakes makes = {};
   StageRoom room = {};
-  std::vector<std::int64_t> given = {};  // layers by virtual stage; empty: any
+  std::vector<std::int64_t> given = {};  // layers by virtual stage; empty means any
   PartitionProblem problem = {};
   std::vector<std::vector<std::int32_t>> orders = {};      // that the costs are from
   std::vector<bool> filled = {};                           // by stage and make

@@ -92,7 +92,7 @@ class SettingSearch {
   PlanEstimator& estimator_;
 };
 
-// The partition that a question leaves no choice of, by virtual stage; empty: any.
+// The partition that a question leaves no choice of, by virtual stage; empty means any.
 std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Plan& plan);
 
 }  // namespace nadi::inline predict

@@ -28,7 +28,7 @@ struct KnownPath {
   PipelinePath path = {};
   std::size_t updates = 0;  // stage whose update comes last
   std::int64_t used = 0;    // when it last had a weight
-  // By order: nanoseconds by stage and layers; empty: not worked out yet. And what comes in any case.
+  // By order: nanoseconds by stage and layers; empty means not worked out yet. And what comes in any case.
   std::vector<std::vector<double>> times = {};
   std::vector<double> always = {};
 };

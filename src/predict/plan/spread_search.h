@@ -44,7 +44,7 @@ struct SpreadEffort {
 
 struct SpreadAnswer {
   std::size_t order = 0;
-  std::vector<std::int64_t> layers = {};  // by stage; empty: nothing better than asked was found
+  std::vector<std::int64_t> layers = {};  // by stage; empty means nothing better than asked was found
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = 0;  // at most `nanoseconds`, or `better_than` where nothing was found
   std::int64_t evaluated = 0;    // calls of `exact`

@@ -35,7 +35,7 @@ double work_amount(const MeasuredOp& op) {
 
 struct LinePoint {
   double place = 0;        // logarithm
-  double nanoseconds = 0;  // 0: fused
+  double nanoseconds = 0;  // 0 means fused
 };
 
 struct LineTime {

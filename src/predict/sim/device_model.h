@@ -59,7 +59,7 @@ class DeviceModel {
   double memory_seconds(const OpWork& work) const;
 
   DeviceSpec device_;
-  std::shared_ptr<const MeasuredTimes> measured_;  // by copies of the model; nullptr: no table
+  std::shared_ptr<const MeasuredTimes> measured_;  // by copies of the model; nullptr means no table
 };
 
 }  // namespace nadi::inline predict

@@ -81,7 +81,7 @@ TEST(FlowSharing, LookingOnlyAtWhatHangsTogetherIsEnough) {
   std::vector<double> capacities;
   for (int i = 0; i < 40; ++i) capacities.push_back(1 + random(9));
   FlowSharing sharing(capacities);
-  std::vector<std::vector<std::int32_t>> flows(60);  // empty: not there
+  std::vector<std::vector<std::int32_t>> flows(60);  // empty means not there
   std::vector<double> rates(flows.size(), 0);
   for (int change = 0; change < 400; ++change) {
     const std::int32_t flow = random(60);

@@ -31,6 +31,6 @@ struct Framework {
 
 // Nadi first.
 std::span<const Framework> frameworks();
-const Framework* find_framework(std::string_view name);  // nullptr: none has this name
+const Framework* find_framework(std::string_view name);  // nullptr means none has this name
 
 }  // namespace nadi::inline predict

@@ -13,7 +13,7 @@ namespace nadi::inline predict {
 
 struct LinkFault {
   std::string link;
-  double factor = 0;  // of the bandwidth; 0: failed
+  double factor = 0;  // of the bandwidth; 0 means failed
 
   bool operator==(const LinkFault&) const = default;
 };

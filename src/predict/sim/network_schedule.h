@@ -68,7 +68,7 @@ struct GroupLayout {
 struct ScheduledTransfer {
   std::int32_t from = 0, to = 0;
   double share = 0;       // of the request's size
-  std::int32_t tree = 0;  // of a double tree: 1 or 2; 0: a part of both
+  std::int32_t tree = 0;  // of a double tree: 1 or 2; 0 means a part of both
 };
 
 enum class TransferOrder : std::uint8_t {

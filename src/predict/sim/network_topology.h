@@ -42,7 +42,7 @@ constexpr std::size_t to_index(LinkId id) {
 }
 
 struct NetworkLink {
-  ByteRate bandwidth;  // what a transport reaches of it; 0: failed
+  ByteRate bandwidth;  // what a transport reaches of it; 0 means failed
   Nanoseconds latency;
   std::int32_t level = 0;
   bool shared = false;             // by the devices of a node or a group, or by all: not one device's own
@@ -50,7 +50,7 @@ struct NetworkLink {
 };
 
 struct NetworkPath {
-  std::vector<LinkId> links;  // empty: a device to itself
+  std::vector<LinkId> links;  // empty means a device to itself
   Nanoseconds latency;
 };
 
@@ -108,7 +108,7 @@ class NetworkTopology {
   std::vector<std::int32_t> first_device_;  // of each node
   std::vector<std::vector<Group>> groups_;  // by level
   std::vector<std::int32_t> units_;         // how many members a level has altogether
-  std::vector<std::int32_t> card_;          // of each device: its link up, then down; -1: none
+  std::vector<std::int32_t> card_;          // of each device: its link up, then down; -1 means none
   std::vector<NetworkLink> links_;
 };
 

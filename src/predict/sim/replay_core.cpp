@@ -17,7 +17,7 @@ struct StreamState {
   std::int64_t known_end = 0;             // of those that have
   std::int64_t group_base = 0;            // when messages that are posted together may start
   std::uint32_t pending = 0;              // communication without a known end
-  std::uint32_t exchange = 0;             // of the latest node; 0: none
+  std::uint32_t exchange = 0;             // of the latest node; 0 means none
   std::uint32_t last = kNoCommunication;  // the latest communication on the stream
 };
 

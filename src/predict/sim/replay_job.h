@@ -58,7 +58,7 @@ struct ReplayProgram {
   std::vector<ReplayRequest> requests;
   std::vector<ReplayRoleKind> roles;
   std::uint16_t streams = 1;
-  std::vector<char> host_stream = {};  // by stream: it is a host's thread; empty: none is
+  std::vector<char> host_stream = {};  // by stream: it is a host's thread; empty means none is
   bool in_order = true;
   bool messages_stop_host = false;  // the host goes on when messages have arrived
   std::uint32_t ops = 0;
@@ -68,7 +68,7 @@ struct ReplayProgram {
 // How long the ops of a program take on a device, by op, and how long its host needs to launch them.
 struct ReplayDurations {
   std::vector<Nanoseconds> ops = {};
-  std::vector<Nanoseconds> issues = {};  // empty: launching takes no time
+  std::vector<Nanoseconds> issues = {};  // empty means launching takes no time
   Nanoseconds communication_issue = {};
 };
 
@@ -82,7 +82,7 @@ struct ReplayActor {
   double compute_share = 0;
   double busy_slowdown =
       1;  // how many times as long communication takes that starts while the actor computes
-  // How long collectives wait for ranks that came apart since the last one; nullptr: not at all.
+  // How long collectives wait for ranks that came apart since the last one; nullptr means not at all.
   const MeasuredCollectives* skew = nullptr;
 };
 

@@ -38,7 +38,7 @@ struct StuckActor {
 struct ReplayOutcome {
   Nanoseconds end = {};
   std::vector<ActorOutcome> actors = {};
-  std::vector<StuckActor> stuck = {};  // empty: all ran to the end
+  std::vector<StuckActor> stuck = {};  // empty means all ran to the end
 };
 
 struct ReplayOptions {

@@ -25,7 +25,7 @@ namespace nadi::inline predict {
 struct StageOp {
   std::uint32_t graph = 0;
   OpId op{};
-  std::int64_t position = -1;  // -1: any
+  std::int64_t position = -1;  // -1 means any
   std::int64_t count = 0;      // nodes
 };
 
@@ -34,7 +34,7 @@ struct StageReplay {
   std::vector<StageOp> ops;                // by ReplayNode::op
   std::vector<RankBinding> roles;          // by role
   std::vector<CommunicationShare> shares;  // group, op, count and bytes
-  std::vector<std::uint32_t> steps;        // by node: StepOpId; empty: the same number
+  std::vector<std::uint32_t> steps;        // by node: StepOpId; empty means the same number
   std::vector<std::uint32_t> graph_ops;    // by node: its op, counted through all graphs of the program
 };
 

@@ -23,7 +23,7 @@ namespace nadi::inline predict {
 
 struct TraceOp {
   Nanoseconds recorded = {};
-  std::int32_t work = -1;  // position in TraceReplay::works; -1: not known
+  std::int32_t work = -1;  // position in TraceReplay::works; -1 means not known
   bool counts = true;      // computation: not the host's, nor metadata
 };
 

@@ -26,7 +26,7 @@ namespace nadi::inline predict {
 
 struct SimulatedFileOptions {
   Overwrite overwrite = Overwrite::kRefuse;
-  std::vector<Rank> ranks = {};  // which to write; empty: all
+  std::vector<Rank> ranks = {};  // which to write; empty means all
   std::vector<std::pair<std::string, std::string>> metadata = {};
   // Called now and then until the first file has its name, with the files done and all; may throw to stop:
   // then there are none.

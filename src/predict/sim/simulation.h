@@ -55,7 +55,7 @@ struct SlowRank {
 
 // Every op of every rank takes longer or shorter by a random factor: 1 + deviation * normal, at least 0.
 struct Jitter {
-  double deviation = 0;  // 0: none
+  double deviation = 0;  // 0 means none
   std::uint64_t seed = 1;
 };
 
@@ -74,7 +74,7 @@ struct OverlapOptions {
   // Each tensor-parallel rank sends its part of a message between stages, and the receivers gather it; not
   // with sequence parallelism, where each has its own message.
   bool scattered_messages = false;
-  // Element type in which gradients are reduced; nothing: the one that the program has them in. Only the size
+  // Element type in which gradients are reduced; nothing means the one that the program has them in. Only the size
   // on the network changes.
   std::optional<DType> gradient_dtype = {};
 };
@@ -93,7 +93,7 @@ struct SimulationOptions {
   Jitter jitter = {};
   OverlapOptions overlap = {};
   RetimeOps retime = {};
-  std::vector<DeviceId> placement = {};  // by rank; empty: rank r on device r
+  std::vector<DeviceId> placement = {};  // by rank; empty means rank r on device r
   bool keep_times = true;                // SimulatedClass::nodes and SimulatedMemory::over_time
 };
 
@@ -143,7 +143,7 @@ struct SimulatedMemory {
   Bytes reserved = {};  // what an engine takes that places all values in one arena beforehand: >= peak
   Nanoseconds peak_at = {};
   std::vector<MemoryPart> at_peak = {};  // largest first
-  Bytes capacity = {};                   // of the device; 0: not known
+  Bytes capacity = {};                   // of the device; 0 means not known
   std::optional<Nanoseconds> exceeded_at = {};
   std::vector<MemoryPoint> over_time = {};  // changes, in order; before the first: `resident`
 };

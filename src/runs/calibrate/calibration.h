@@ -39,7 +39,7 @@ struct CalibrationOptions {
   std::int64_t repetitions = 3;        // of each step, more of short ones; their median counts
   // Samples that need more are left out, and said to be.
   Bytes memory_limit = 4_GiB;
-  // How much time measurements may take that were disturbed and are made again (quiet_windows.h); 0: nothing
+  // How much time measurements may take that were disturbed and are made again (quiet_windows.h); 0 means nothing
   // is judged. Of the CPU; on a GPU the host matters little.
   Nanoseconds patience = Nanoseconds{60'000'000'000};
 };

@@ -25,7 +25,7 @@ namespace nadi::inline runs {
 struct GenerationRequest {
   std::string model;  // as the user named it
   ModelConfig config;
-  std::unique_ptr<Tokenizer> tokenizer;  // nullptr: tokens are shown as numbers
+  std::unique_ptr<Tokenizer> tokenizer;  // nullptr means tokens are shown as numbers
   std::string tokenizer_name;            // the path of the tokenizer; "" without one
   Prompts prompts;
   GeneratorOptions options;

@@ -59,21 +59,21 @@ struct GeneratorOptions {
   std::int64_t input_tokens = 1;    // of the longest prompt
   std::int64_t output_tokens = 50;  // at most, for each prompt
   DType dtype = DType::kF32;
-  double temperature = 1;  // of the softmax that tokens are drawn from; 0: always the likeliest token
-  std::int64_t top_k = 0;  // draw from so many likeliest tokens; 0: from all
+  double temperature = 1;  // of the softmax that tokens are drawn from; 0 means always the likeliest token
+  std::int64_t top_k = 0;  // draw from so many likeliest tokens; 0 means from all
   double top_p = 1;        // and of these from the likeliest ones with this share of the probability
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
   MathOptions math = {};               // of GPUs
-  int threads = 0;                     // 0: one per core
+  int threads = 0;                     // 0 means one per core
   double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
-  std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones
+  std::filesystem::path weights = {};  // Hugging Face folder; empty means random ones
   Verify verify = Verify::kYes;        // whether they are checked against their checksums
   std::optional<TokenId> end_token = {};  // a prompt ends with it
   // Only tokens below this one are generated: a tokenizer may have fewer than the model has room for. 0: any.
   std::int64_t token_limit = 0;
   bool record = false;
-  // The ranks that share the work, each holding a part of the model; nullptr: there is one. All of them make
+  // The ranks that share the work, each holding a part of the model; nullptr means there is one. All of them make
   // the same calls and get the same tokens.
   Communicator* world = nullptr;
 };
@@ -142,7 +142,7 @@ class Generator {
   const std::vector<std::string>& unused_weights() const;
   // What a user should know of the files with the weights.
   const std::vector<std::string>& weight_notes() const;
-  std::string remark() const;  // of the engine, for the user; empty: none
+  std::string remark() const;  // of the engine, for the user; empty means none
 
  private:
   class State;

@@ -24,7 +24,7 @@
 namespace nadi::inline runs {
 
 struct TextStreamOptions {
-  std::string stop = {};               // the text ends before its first occurrence; empty: nowhere
+  std::string stop = {};               // the text ends before its first occurrence; empty means nowhere
   std::optional<TokenId> before = {};  // the token that the first one follows: the prompt's last
 };
 

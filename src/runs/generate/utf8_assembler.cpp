@@ -10,7 +10,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 struct Sequence {
   std::size_t length = 1;    // bytes that belong together
-  std::size_t expected = 1;  // bytes of the character that they begin; 0: of none
+  std::size_t expected = 1;  // bytes of the character that they begin; 0 means of none
   bool whole() const { return length == expected; }
 };
 

@@ -49,7 +49,7 @@ struct RecorderOptions {
   // Attributes (string) of the Chakra file's metadata: what ran, with which settings.
   std::vector<std::pair<std::string, std::string>> metadata = {};
 
-  std::set<std::int64_t> recorded_ranks = {};  // of several; empty: all of them
+  std::set<std::int64_t> recorded_ranks = {};  // of several; empty means all of them
 
   const Plan* plan = nullptr;  // of a run with several ranks; must outlive the recorder
   Rank rank = {};

@@ -112,7 +112,7 @@ class ShardedState {
   // What goes into a folder: of rank 0.
   struct Contents {
     const Tokenizer* tokenizer = nullptr;
-    const TrainingState* training = nullptr;  // nullptr: weights alone
+    const TrainingState* training = nullptr;  // nullptr means weights alone
     OptimizerTensors tensors = OptimizerTensors::kSaved;
   };
   void save(const std::filesystem::path& target, const Contents& contents,

@@ -26,7 +26,7 @@ namespace nadi::inline runs {
 struct EventFileOptions {
   std::filesystem::path folder;
   std::function<Nanoseconds()> now;  // time since 1970
-  std::string host = {};             // empty: this machine's name
+  std::string host = {};             // empty means this machine's name
 };
 
 class EventFile {

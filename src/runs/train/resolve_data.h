@@ -18,8 +18,8 @@
 namespace nadi::inline runs {
 
 struct TrainDataRequest {
-  std::filesystem::path data = {};             // SQuAD file; empty: one in cache_dir, else the shipped sample
-  std::filesystem::path validation_data = {};  // empty: the file that goes with the data, else a part of it
+  std::filesystem::path data = {};             // SQuAD file; empty means one in cache_dir, else the shipped sample
+  std::filesystem::path validation_data = {};  // empty means the file that goes with the data, else a part of it
   bool shipped_sample = false;                 // use the shipped sample, whatever is in cache_dir
   std::filesystem::path cache_dir = {};
   // Hugging Face's cache of datasets (data/hugging_face_cache.h), searched for SQuAD before cache_dir; may be
@@ -28,15 +28,15 @@ struct TrainDataRequest {
 
   // Megatron's datasets in place of SQuAD (data/megatron_data.h), with the samples that the run reads.
   std::vector<std::string> data_path = {};
-  std::vector<std::string> validation_path = {};  // datasets for validation; empty: a part of data_path
+  std::vector<std::string> validation_path = {};  // datasets for validation; empty means a part of data_path
   std::string split = {};
   std::filesystem::path data_cache = {};
-  std::int64_t train_samples = 0;  // 0: as many as `passes` over the data have
+  std::int64_t train_samples = 0;  // 0 means as many as `passes` over the data have
   std::int64_t passes = 1;
   std::int64_t validation_samples = 0;
 
   std::filesystem::path tokenizer =
-      {};  // empty: the checkpoint's, else in cache_dir, else trained on the data
+      {};  // empty means the checkpoint's, else in cache_dir, else trained on the data
   std::filesystem::path checkpoint = {};  // folder whose tokenizer goes with the weights; may be empty
   std::unique_ptr<Tokenizer> loaded_tokenizer = {};  // in place of a path
   std::string loaded_name = {};

@@ -105,7 +105,7 @@ class SmallRun {
     return options;
   }
 
-  // `stop_after`: after how many steps of this part of the run somebody asks to stop; 0: never.
+  // `stop_after`: after how many steps of this part of the run somebody asks to stop; 0 means never.
   Told train(const TrainOptions& options, std::int64_t stop_after = 0) const {
     Told told;
     SampleBatches train(train_, tokenizer_,

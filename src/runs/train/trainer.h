@@ -60,7 +60,7 @@ enum class SaveForm : std::uint8_t { kNadi, kTorch, kTorchDist };
 // Steps, counted from 1, that are for a profiler from outside (Engine::mark_profiler_range()).
 struct ProfilerRange {
   std::int64_t first = 0, last = 0;
-  std::set<std::int64_t> ranks = {};  // empty: all
+  std::set<std::int64_t> ranks = {};  // empty means all
 };
 
 struct TrainOptions {
@@ -80,18 +80,18 @@ struct TrainOptions {
   std::int64_t bucket_elements = kBucketsAsTheyFit;  // gradients that are reduced at once
   std::int64_t seq_length = 512;
   std::int64_t epochs = 3;
-  std::int64_t max_steps = 0;  // optimizer steps; 0: the epochs decide
+  std::int64_t max_steps = 0;  // optimizer steps; 0 means the epochs decide
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
   MathOptions math = {};  // of GPUs
-  int threads = 0;        // of each rank; 0: one per core
+  int threads = 0;        // of each rank; 0 means one per core
   double slowdown = 1;    // computes that many times slower, for experiments with mixed speeds
 
   bool evaluate = true;                 // at the end of every epoch
   std::int64_t eval_steps = 0;          // and every so many steps; 0 disables it
-  std::int64_t save_steps = 0;          // checkpoint every so many steps; 0: at the end of every epoch
-  std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0: all
-  std::filesystem::path save_dir = {};  // empty: nothing is saved
+  std::int64_t save_steps = 0;          // checkpoint every so many steps; 0 means at the end of every epoch
+  std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0 means all
+  std::filesystem::path save_dir = {};  // empty means nothing is saved
   WeightFormat save_format = WeightFormat::kSafetensors;
   SaveForm save_form = SaveForm::kNadi;
   MegatronNaming save_names = MegatronNaming::kTransformerEngine;  // of the norms, with SaveForm::kTorch
@@ -102,9 +102,9 @@ struct TrainOptions {
 
   // Whether what is loaded is checked against its checksums.
   Verify verify = Verify::kYes;
-  // Weights to start from: a Hugging Face folder, or an iteration of Megatron-LM's; empty: random weights.
+  // Weights to start from: a Hugging Face folder, or an iteration of Megatron-LM's; empty means random weights.
   std::filesystem::path init_from = {};
-  // Checkpoint to continue from: of ours, or an iteration of Megatron-LM's; empty: from the start.
+  // Checkpoint to continue from: of ours, or an iteration of Megatron-LM's; empty means from the start.
   std::filesystem::path resume_from = {};
   // Off: continues with the weights and the step of the checkpoint, but with a fresh optimizer and a fresh
   // learning-rate schedule.
@@ -114,7 +114,7 @@ struct TrainOptions {
   std::optional<RecorderOptions> trace = {};
   std::optional<ProfilerRange> profiler_range = {};
   bool time_parts = false;                     // the parts of a step are timed: see StepReport::parts
-  std::filesystem::path tensorboard_dir = {};  // empty: no event file
+  std::filesystem::path tensorboard_dir = {};  // empty means no event file
 };
 
 // Samples of a step on all ranks, of the largest step where batches change.

@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 2> kSavers{"core", "mcore"};
 // Flags of Megatron's converter that change nothing here.
 struct InertFlag {
   std::string_view name;
-  std::string_view value;  // empty: a switch
+  std::string_view value;  // empty means a switch
   std::string_view why;
 };
 constexpr std::array kInertFlags{

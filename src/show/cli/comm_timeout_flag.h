@@ -15,7 +15,7 @@ struct Console;
 
 void add_comm_timeout_flag(Flags& flags, std::string_view group = "flags");
 
-// What the flag says, nothing where it was not given or the command has none; 0: for ever. Error (usage) for
+// What the flag says, nothing where it was not given or the command has none; 0 means for ever. Error (usage) for
 // what is no duration.
 std::optional<std::chrono::milliseconds> given_comm_timeout(const Flags& flags);
 // The same, or what the launcher of this rank says, or the default.

@@ -50,7 +50,7 @@ class Watcher {
         poller_(std::move(job.scheduler), job.id, std::max(interval, kLeastStatusInterval)),
         follower_(std::move(job.folders)) {}
 
-  // `reading`: at most this long; nothing: until all is read.
+  // `reading`: at most this long; nothing means until all is read.
   WatchedState look(std::optional<Nanoseconds> reading, milliseconds patience, bool last) {
     const bool was_whole = whole_;
     const bool news = follower_.refresh({.most_time = reading, .unfinished_lines = last});

@@ -34,7 +34,7 @@ struct JobOptions {
   int max_restarts = 0;
   bool prefix = true;  // "[3] " before each line
   bool json = false;   // the command prints JSON: only rank 0's standard output is shown, as it is
-  std::chrono::milliseconds comm_timeout{0};       // without progress; 0: for ever
+  std::chrono::milliseconds comm_timeout{0};       // without progress; 0 means for ever
   std::filesystem::path collectives_folder = ".";  // see LaunchRequest
 };
 

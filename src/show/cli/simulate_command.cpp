@@ -90,7 +90,7 @@ void check_ranks(std::int64_t ranks, const Cluster& cluster) {
 struct Subject {
   std::string name;
   std::int64_t ranks = 0;
-  const ResolvedStep* step = nullptr;  // nullptr: of traces
+  const ResolvedStep* step = nullptr;  // nullptr means of traces
   std::optional<SimulatedWork> work = {};
   std::function<SimulationResult(const Cluster&)> simulate;
   std::function<SimulatedFileReport(const SimulationResult&, const std::string& prefix, Overwrite)>
@@ -98,7 +98,7 @@ struct Subject {
   std::function<void(const SimulationResult&, TimelineView&)> draw;
   std::string layer_times = {};
   std::optional<DType> gradient_dtype = {};
-  std::vector<DeviceId> placement = {};  // by rank; empty: rank r on device r
+  std::vector<DeviceId> placement = {};  // by rank; empty means rank r on device r
   const Framework* framework = nullptr;
 };
 

@@ -13,7 +13,7 @@ namespace nadi::inline show {
 
 class StatusPoller {
  public:
-  // nullptr: nobody is asked, and answer() has nothing.
+  // nullptr means nobody is asked, and answer() has nothing.
   StatusPoller(std::unique_ptr<Scheduler> scheduler, std::string id, std::chrono::milliseconds every);
   ~StatusPoller();  // does not wait for an answer that is under way
   StatusPoller(const StatusPoller&) = delete;

@@ -200,8 +200,8 @@ std::vector<MetricSpec> resolve_metrics(const Flags& flags) {
     const bool is_cost = metric.source == MetricSource::kRuntime || metric.source == MetricSource::kExitCode;
     if (!rest && !is_cost)
       throw usage_error(
-          format("is more or less of {} better?", metric.name == "metric" ? "the metric" : metric.name),
-          "--minimize or --maximize says so");
+          format("the direction of {} is not given", metric.name == "metric" ? "the metric" : metric.name),
+          "pass --minimize or --maximize");
     metric.direction = rest.value_or(StudyDirection::kMinimize);
   }
   const auto reduction = flags.choice("--metric-of");

@@ -17,7 +17,7 @@ namespace nadi::inline show {
 struct WatchedJob {
   std::string title = {};                           // "job 12 (gpt2-a10)", or the folder
   std::vector<std::filesystem::path> folders = {};  // may not be there yet
-  std::unique_ptr<Scheduler> scheduler = {};        // nullptr: nobody is asked
+  std::unique_ptr<Scheduler> scheduler = {};        // nullptr means nobody is asked
   std::string scheduler_problem = {};  // why nobody can be asked: the folder is read all the same
   std::string id = {};                 // for the scheduler
   std::vector<AskedSetting> asked = {};

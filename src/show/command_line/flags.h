@@ -37,7 +37,7 @@ struct FlagSpec {
   std::string_view value = {};   // what help calls the value: "N"; empty for a switch, which takes none
   std::string help;              // "" where the name has to do
   std::string fallback = "off";  // the default as help shows it
-  std::vector<std::string_view> choices = {};  // the values it takes; empty: any
+  std::vector<std::string_view> choices = {};  // the values it takes; empty means any
   std::string_view group = "flags";            // heading in help
   bool repeatable = false;                     // each time it is given adds a value: see texts()
   bool many = false;                           // takes all words up to the next flag: see texts()

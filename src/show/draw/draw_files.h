@@ -52,7 +52,7 @@ struct DrawOptions {
   NumberRanges layers = {};    // only these
   bool communication = false;  // communication, and a box for what is between two
   bool tensors = true;
-  std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing: all but in pictures
+  std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing means all but in pictures
   MemoryLimit memory = {};              // for each file
   bool lenient = false;                 // skip damaged records
   bool strict = false;  // refuse dependencies on nodes that are not there, which are dropped otherwise

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 struct FoundTrace {
   fs::path path;
   std::string run;
-  std::int64_t rank = -1;  // -1: the name has none
+  std::int64_t rank = -1;  // -1 means the name has none
   bool chakra = false;
 };
 

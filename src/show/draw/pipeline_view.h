@@ -35,7 +35,7 @@ struct PipelineBox {
 struct PipelineExtra {
   std::string name = {};  // "all_reduce", "optimizer"
   Nanoseconds start = {}, end = {};
-  Bytes bytes = {};  // 0: not known
+  Bytes bytes = {};  // 0 means not known
 };
 
 struct PipelineStage {

@@ -23,7 +23,7 @@
 namespace nadi::inline show {
 
 struct SimulatedTimelineOptions {
-  // Which ranks are shown; empty: the first of each class, up to `most`.
+  // Which ranks are shown; empty means the first of each class, up to `most`.
   std::vector<Rank> ranks = {};
   std::size_t most = 16;
   bool recorded = false;  // of traces: the recorded times beside the predicted ones

@@ -90,7 +90,7 @@ struct TimelineEvent {
   std::int64_t start = 0;     // ns
   std::int64_t duration = 0;  // ns, not negative
   std::uint32_t label = 0;    // of label()
-  std::uint32_t detail = 0;   // of detail(); 0: none
+  std::uint32_t detail = 0;   // of detail(); 0 means none
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint16_t chunk = 0;  // model chunk of an interleaved pipeline
   std::span<const TimelineNumber> numbers = {};

@@ -27,9 +27,9 @@ struct TunePageObjective {
 struct TunePageParameter {
   std::string name;
   bool log = false;
-  std::vector<std::string> choices = {};               // empty: a range
+  std::vector<std::string> choices = {};               // empty means a range
   double low = 0, high = 1;                            // of a range
-  std::vector<std::optional<double>> importance = {};  // by objective: a share of 1; nothing: not known
+  std::vector<std::optional<double>> importance = {};  // by objective: a share of 1; nothing means not known
 };
 
 struct TunePageTrial {

@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 18> kModelFlags{"--num-layers",
 struct Trait {
   std::string_view flag;         // that asks for it
   std::string_view llama, gpt2;  // what it is called in messages
-  std::optional<bool> given;     // true: asked for; false: the other was; nothing: neither
+  std::optional<bool> given;     // true: asked for; false means the other was; nothing means neither
 };
 
 std::array<Trait, 3> traits_of(const Flags& flags) {

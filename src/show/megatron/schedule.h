@@ -12,7 +12,7 @@ namespace nadi::inline show {
 class Flags;
 
 struct TrainSchedule {
-  std::int64_t max_steps = 0;  // 0: the epochs decide
+  std::int64_t max_steps = 0;  // 0 means the epochs decide
   LearningRate learning_rate = {};
   std::optional<WeightDecaySchedule> weight_decay = {};  // where it changes
 };

@@ -17,7 +17,7 @@ std::vector<FlagSpec> megatron_tokenizer_flags();
 
 // What the flags say about the tokenizer.
 struct MegatronTokenizer {
-  std::unique_ptr<Tokenizer> tokenizer;  // nullptr: none was named
+  std::unique_ptr<Tokenizer> tokenizer;  // nullptr means none was named
   std::string name = {};                 // where it comes from
   bool none_wanted = false;              // NullTokenizer: the data is tokens already
   bool adds_special_tokens = false;      // Megatron's puts those that begin and end a text around it

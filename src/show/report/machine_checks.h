@@ -52,7 +52,7 @@ struct Machine {
   std::optional<Bytes> free_memory = {};
   std::optional<Bytes> free_disk = {};    // for files of this folder
   std::optional<Bytes> free_shared = {};  // in /dev/shm
-  // Soft limits; nothing: without a limit.
+  // Soft limits; nothing means without a limit.
   std::optional<std::int64_t> open_files = {}, processes = {};
   std::optional<Bytes> file_size = {}, locked_memory = {};
 };

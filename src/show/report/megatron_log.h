@@ -23,7 +23,7 @@ struct MegatronLogOptions {
   std::int64_t ranks = 1;
   std::int64_t interval = 1;  // iterations per line
   bool throughput = false;    // the newer form of the line
-  // 0: no timers; 1: the parts of a step after each line; 2: batch generation, too.
+  // 0 means no timers; 1 means the parts of a step after each line; 2 means batch generation, too.
   int timing_level = 0;
   TimingOption timing_option = TimingOption::kMinMax;
   // What this rank prints. In Megatron the last rank prints the lines, the first rank of each data-parallel

@@ -28,7 +28,7 @@ struct PlanView {
   const PlanAnswer& answer;
   SimulatedWork work;                  // question_work()
   std::string layer_times = {};        // the file that has them; "" for none
-  std::vector<RankedPlan> front = {};  // of time and money, fastest first; empty: not asked for
+  std::vector<RankedPlan> front = {};  // of time and money, fastest first; empty means not asked for
   const PlanExplanation* explanation = nullptr;
   std::int64_t explained = 0;  // its place among the plans, from 1
   bool of_fleet = false;       // plans are the best ones of sub-clusters, one of each

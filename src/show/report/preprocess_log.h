@@ -19,7 +19,7 @@ namespace nadi::inline show {
 
 struct PreprocessLogOptions {
   std::int64_t interval = 1000;  // documents between two lines
-  Bytes total = {};              // size of the input; 0: unknown
+  Bytes total = {};              // size of the input; 0 means unknown
 };
 
 class PreprocessLog {

@@ -28,7 +28,7 @@ struct NodesInUse {
   double peak_per_second = 0;
 };
 
-// Devices in use by node. `placement` is by rank; empty: the first ones.
+// Devices in use by node. `placement` is by rank; empty means the first ones.
 std::vector<std::int64_t> devices_in_use(const Cluster& cluster, std::int64_t ranks,
                                          std::span<const DeviceId> placement) {
   std::vector<DeviceId> devices(placement.begin(), placement.end());

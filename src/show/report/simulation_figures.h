@@ -37,7 +37,7 @@ struct SimulationFigures {
   // With all devices in use under full load, so at most this.
   std::optional<double> watts = {}, joules_per_step = {};
 };
-// `work`: nullptr of traces, which do not say. `placement` is by rank; empty: rank r on device r.
+// `work`: nullptr of traces, which do not say. `placement` is by rank; empty means rank r on device r.
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
                                      const SimulatedWork* work, std::span<const DeviceId> placement = {});
 

@@ -24,11 +24,11 @@ struct SimulationView {
   std::string subject;  // the model, or the traces
   const Cluster& cluster;
   const SimulationResult& result;
-  const ResolvedStep* step = nullptr;  // nullptr: of traces
+  const ResolvedStep* step = nullptr;  // nullptr means of traces
   SimulationFigures figures = {};
   std::string layer_times = {};              // the file that has them; "" for none
   std::optional<DType> gradient_dtype = {};  // in which gradients are reduced
-  const Framework* framework = nullptr;      // nullptr: of traces, and where nothing is trained
+  const Framework* framework = nullptr;      // nullptr means of traces, and where nothing is trained
   std::vector<WhatIfResult> what_if = {};
   std::optional<Nanoseconds> measured = {};  // what the user says that it took
 };

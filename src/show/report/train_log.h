@@ -21,7 +21,7 @@ struct GpuThroughput {
   ModelConfig config;
   std::int64_t seq_length = 0;
   std::int64_t ranks = 1;
-  std::optional<double> peak_tflops = {};  // of one GPU; nothing: not known, and no MFU is printed
+  std::optional<double> peak_tflops = {};  // of one GPU; nothing means not known, and no MFU is printed
 };
 
 class TrainLog : public TrainListener {

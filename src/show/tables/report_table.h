@@ -54,7 +54,7 @@ enum class Shown {
 enum class Zero { kShown, kAsAbsent };
 
 struct ReportColumn {
-  std::string key;  // empty: the column is for people only
+  std::string key;  // empty means the column is for people only
   std::string title;
   CellKind kind = CellKind::kCount;
   Shown shown = Shown::kAlways;

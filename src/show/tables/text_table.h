@@ -45,7 +45,7 @@ class TextTable {
   std::string stacked(const TextOptions& options) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // empty: a rule
+  std::vector<std::vector<std::string>> rows_;  // empty means a rule
 };
 
 }  // namespace nadi::inline show

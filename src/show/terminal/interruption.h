@@ -67,7 +67,7 @@ class Interruption {
     wish_.compare_exchange_strong(none, wish, std::memory_order_acq_rel);
   }
   bool heard() const { return heard_.load(std::memory_order_acquire); }
-  const char* held_for() const { return doing_.load(); }  // nullptr: nothing holds it
+  const char* held_for() const { return doing_.load(); }  // nullptr means nothing holds it
   std::chrono::milliseconds patience() const { return patience_.load(); }
 
  private:

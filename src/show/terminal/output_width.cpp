@@ -34,7 +34,7 @@ std::optional<std::size_t> width_in_environment() {
   return width;
 }
 
-// What set_output_width() has said; 0: nothing. iword() is not const, since it may make room for the word.
+// What set_output_width() has said; 0 means nothing. iword() is not const, since it may make room for the word.
 std::size_t said_width(const std::ostream& out) {
   return static_cast<std::size_t>(const_cast<std::ostream&>(out).iword(width_slot()));
 }

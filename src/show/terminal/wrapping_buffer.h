@@ -72,7 +72,7 @@ class Verbatim {
   Verbatim& operator=(const Verbatim&) = delete;
 
  private:
-  WrappingBuffer* buffer_;  // nullptr: the stream wraps nothing
+  WrappingBuffer* buffer_;  // nullptr means the stream wraps nothing
   bool before_ = false;
 };
 

@@ -166,7 +166,7 @@ void add_op_rows(std::vector<OpRow>& rows, const std::vector<OpRow>& others) {
 }
 
 std::vector<GroupRow> group_rows(const Timeline& timeline, Grouping grouping) {
-  std::map<std::int64_t, GroupRow> groups;  // by step or number of the text; -1: nothing said
+  std::map<std::int64_t, GroupRow> groups;  // by step or number of the text; -1 means nothing said
   for (std::uint32_t node = 0; node < timeline.size(); ++node) {
     if (timeline.activity(node) == Activity::kNone) continue;
     std::int64_t key = -1;

@@ -31,7 +31,7 @@ TEST(OpTable, Statistics) {
   EXPECT_EQ(rows[0].time.least(), Nanoseconds{2});
   EXPECT_EQ(rows[0].time.most(), Nanoseconds{9});
   EXPECT_DOUBLE_EQ(rows[0].time.mean_ns(), 5);
-  // 2, 4, 9: squares of the distances from 5 are 9 + 1 + 16 = 26; over 2.
+  // 2, 4, 9 means squares of the distances from 5 are 9 + 1 + 16 = 26; over 2.
   EXPECT_DOUBLE_EQ(rows[0].time.standard_deviation_ns(), std::sqrt(13.0));
   // Only nodes that say their work count: 40 FLOP in 6 ns.
   EXPECT_EQ(rows[0].work.nodes, 2);

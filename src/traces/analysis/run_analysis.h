@@ -38,7 +38,7 @@
 namespace nadi::inline traces {
 
 struct AnalysisOptions {
-  std::optional<std::int64_t> step = {};  // only this step; nothing: all
+  std::optional<std::int64_t> step = {};  // only this step; nothing means all
   IdleOptions idle = {};
   LaunchOptions launches = {};
   GroupSizes groups = {};  // what the process-group file says

@@ -79,7 +79,7 @@ struct Communication {
 std::string_view kind_of(const Communication& communication);
 
 struct TimelineOptions {
-  std::optional<std::int64_t> step = {};  // only nodes of this step; nothing: all
+  std::optional<std::int64_t> step = {};  // only nodes of this step; nothing means all
 };
 
 inline constexpr std::uint32_t kNoRow = 0xFFFF'FFFF;
@@ -166,8 +166,8 @@ class Timeline {
   std::vector<std::uint32_t> launches_;  // empty where the trace has no host's nodes
   // Empty where no node has the attribute.
   std::vector<std::uint32_t> phases_, layers_;
-  std::vector<std::int32_t> step_numbers_;           // positions in steps_; -1: none
-  std::vector<std::int64_t> num_ops_, tensor_size_;  // -1: not said
+  std::vector<std::int32_t> step_numbers_;           // positions in steps_; -1 means none
+  std::vector<std::int64_t> num_ops_, tensor_size_;  // -1 means not said
   std::optional<std::uint32_t> inclusive_name_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> shared_lanes_;  // nodes on these may overlap, and are put on further ones

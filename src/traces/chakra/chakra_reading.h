@@ -45,7 +45,7 @@ struct ChakraReadOptions {
   // What is done when a whole trace is read; ChakraReader hands out nodes as they are.
   ControlDependencies control_dependencies = ControlDependencies::kKeep;
   MissingParents missing_parents = MissingParents::kRefuse;
-  bool checked = true;  // false: ids may repeat, parents be missing and nodes wait in cycles
+  bool checked = true;  // false means ids may repeat, parents be missing and nodes wait in cycles
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };
 

@@ -21,7 +21,7 @@ std::string_view to_string(ChakraSchema schema);  // "0.0.2", "0.0.3", "0.0.3", 
 
 struct ChakraFormat {
   ChakraSchema schema = ChakraSchema::kCurrent;
-  bool has_metadata = true;  // false: the first record is a node
+  bool has_metadata = true;  // false means the first record is a node
 };
 
 // Bytes of a file that recognise_chakra() reads at most.

@@ -23,7 +23,7 @@ namespace nadi::inline traces {
 
 struct CollectiveKind {
   std::string_view name;               // "all-reduce"
-  std::optional<CollectiveType> type;  // nothing: rank 0 sends to rank 1
+  std::optional<CollectiveType> type;  // nothing means rank 0 sends to rank 1
   bool reduces() const;
 };
 std::span<const CollectiveKind> collective_kinds();

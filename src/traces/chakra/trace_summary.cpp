@@ -41,7 +41,7 @@ std::int64_t longest_chain(const Trace& trace, const TraceIndex& index) {
     std::uint32_t row;
     std::size_t next;  // dependency to follow next
   };
-  std::vector<std::uint32_t> depth(trace.size(), 0);  // 0: not known yet
+  std::vector<std::uint32_t> depth(trace.size(), 0);  // 0 means not known yet
   std::uint32_t longest = 0;
   std::vector<Visit> stack;
   for (std::uint32_t root = 0; root < trace.size(); ++root) {

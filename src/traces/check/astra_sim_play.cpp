@@ -30,7 +30,7 @@ constexpr double kFlopsPerNanosecond = 989'000;
 // Both extremes: communication that takes no time, and computation that takes none beside it.
 struct Network {
   std::int64_t latency_ns = 1;
-  std::int64_t bytes_per_ns = 0;  // 0: the size does not count
+  std::int64_t bytes_per_ns = 0;  // 0 means the size does not count
 
   std::int64_t time_of(std::int64_t bytes) const {
     return latency_ns + (bytes_per_ns == 0 ? 0 : std::max<std::int64_t>(bytes, 0) / bytes_per_ns);

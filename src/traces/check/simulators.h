@@ -43,13 +43,13 @@ struct SimulatedNode {
 struct SimulatorPoint {
   std::string what;  // "attribute comm_size is missing"
   std::uint64_t nodes = 0;
-  std::optional<TraceNodeId> first = {};  // nothing: it is about the file
+  std::optional<TraceNodeId> first = {};  // nothing means it is about the file
   std::string first_name = {};
 };
 
 struct SimulatorVerdict {
   std::string_view simulator;
-  std::vector<SimulatorPoint> refusals;  // empty: the trace is taken
+  std::vector<SimulatorPoint> refusals;  // empty means the trace is taken
   std::vector<SimulatorPoint> remarks;
 
   bool takes() const { return refusals.empty(); }
@@ -79,7 +79,7 @@ struct Simulator {
   std::string_view title;  // which versions it stands for
   void (*check_file)(const SimulatedTrace& trace, VerdictMaker& verdict);
   void (*check_node)(const SimulatedNode& node, VerdictMaker& verdict);
-  // How long computation takes when the ranks of a run are played (astra_sim_play.h); nothing: they are not.
+  // How long computation takes when the ranks of a run are played (astra_sim_play.h); nothing means they are not.
   std::optional<PlayedTimes> played = {};
 };
 

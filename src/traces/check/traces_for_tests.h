@@ -32,7 +32,7 @@ struct CheckedNodeForTests {
   std::vector<std::uint64_t> data = {};
   std::int64_t start = 0;      // ns
   std::int64_t duration = 0;   // ns
-  std::int64_t inclusive = 0;  // ns; 0: no attribute
+  std::int64_t inclusive = 0;  // ns; 0 means no attribute
 };
 
 inline void fill_node(TraceNode& node, const CheckedNodeForTests& words) {

@@ -33,7 +33,7 @@ std::string_view to_string(ConvertFormat format);  // its name
 
 struct ConvertOutput {
   std::filesystem::path name;
-  bool is_file = false;  // `name` is the name of the one file; false: the start of the names of many
+  bool is_file = false;  // `name` is the name of the one file; false means the start of the names of many
   ConvertFormat format = ConvertFormat::kChakra;
   Overwrite overwrite = Overwrite::kRefuse;
 

@@ -20,7 +20,7 @@ namespace nadi::inline traces {
 
 class GroupNumbers {
  public:
-  // `members` in their order in the group; empty: not known.
+  // `members` in their order in the group; empty means not known.
   std::uint32_t number(std::string_view name, const std::vector<std::int64_t>& members);
 
   bool empty() const { return members_.empty(); }

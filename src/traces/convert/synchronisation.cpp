@@ -14,7 +14,7 @@ constexpr Nanoseconds kSkew{10'000};
 // What a cuda_sync event says.
 struct RecordedSync {
   std::optional<std::int64_t> device;
-  std::optional<std::int64_t> stream;          // that waits, or that the host waits for; nothing: all
+  std::optional<std::int64_t> stream;          // that waits, or that the host waits for; nothing means all
   std::optional<std::int64_t> awaited_stream;  // on which the event was recorded
   std::optional<std::uint64_t> event_record;   // correlation of the call that recorded the event
 };

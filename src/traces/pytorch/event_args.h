@@ -29,7 +29,7 @@
 namespace nadi::inline traces {
 
 struct EventArgsOptions {
-  bool all = true;          // false: only what has a column, and what linking asks for
+  bool all = true;          // false means only what has a column, and what linking asks for
   bool non_finite = false;  // NaN and infinities, which JSON does not have, are numbers, too
 };
 

@@ -34,7 +34,7 @@ struct HostNode {
 };
 
 struct HostNodeOptions {
-  bool all = true;       // false: only what has a field in HostNode, and what communication says
+  bool all = true;       // false means only what has a field in HostNode, and what communication says
   bool lenient = false;  // a value that is not of the type it is said to have is taken as what it is
 };
 

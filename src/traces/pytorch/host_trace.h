@@ -43,7 +43,7 @@ struct HostTrace {
 struct HostReadOptions {
   JsonDamage damage = JsonDamage::kRefuse;
   MemoryLimit memory = {};  // for the nodes
-  bool attributes = true;   // false: only what has a column is kept, and what communication ops say
+  bool attributes = true;   // false means only what has a column is kept, and what communication ops say
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };
 

@@ -71,7 +71,7 @@ struct KinetoLane {
 struct KinetoGroup {
   std::string name = {};                 // pg_name
   std::string description = {};          // pg_desc
-  std::vector<std::int64_t> ranks = {};  // empty: all
+  std::vector<std::int64_t> ranks = {};  // empty means all
 };
 
 // Of events that are no rows.

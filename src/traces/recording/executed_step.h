@@ -49,7 +49,7 @@ struct ExecutedDevice {
 
   // Whether kernels are calls of the host's own threads. Else they are launched and run beside the host.
   bool is_host() const { return kind != Kind::kCuda; }
-  // nothing: not known.
+  // nothing means not known.
   std::optional<std::int64_t> property(std::string_view name) const;
   bool operator==(const ExecutedDevice&) const = default;
 };

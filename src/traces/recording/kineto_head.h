@@ -20,7 +20,7 @@ struct KinetoHead {
   std::string_view backend;  // what carries messages
   std::int64_t base = 0;     // nanoseconds since 1970 that times are counted from
   const std::set<GroupKind>& group_kinds;
-  const ProcessGroups* groups = nullptr;  // nullptr: without a plan
+  const ProcessGroups* groups = nullptr;  // nullptr means without a plan
 };
 
 // Everything up to the first event.

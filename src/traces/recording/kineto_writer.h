@@ -63,7 +63,7 @@ struct KinetoOptions {
   std::set<GroupKind> group_kinds = {};
   // What carries messages; empty: MPI where kernels ran on the host, else NCCL.
   std::string backend = {};
-  // Bytes of values alive while the kernel runs; empty: no memory events.
+  // Bytes of values alive while the kernel runs; empty means no memory events.
   std::function<Bytes(const ExecutedStep&, const ExecutedKernel&)> memory = {};
   Bytes reserved = {};  // of memory events: the arena that these values share
 };

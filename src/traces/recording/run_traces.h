@@ -59,7 +59,7 @@ struct RunTraceOptions {
   std::set<GroupKind> group_kinds = {};
   // The steady clock of this rank minus that of rank 0: all times are written on the latter.
   Nanoseconds clock_offset = {};
-  // clock_origin_now() of rank 0, the same for all ranks; nothing: asked here.
+  // clock_origin_now() of rank 0, the same for all ranks; nothing means asked here.
   std::optional<Nanoseconds> clock_origin = {};
 };
 

@@ -142,7 +142,7 @@ class Trace {
   std::vector<NodeType> types_;
   std::vector<Nanoseconds> starts_;
   std::vector<Nanoseconds> durations_;
-  std::vector<std::uint32_t> io_;  // 0: no tensors; else 1 + position in node_io_
+  std::vector<std::uint32_t> io_;  // 0 means no tensors; else 1 + position in node_io_
   std::vector<NodeIo> node_io_;
 
   // Ends of dependencies are kept up to the last row that has one: events of a profiler have none at all.

@@ -31,7 +31,7 @@ class ProcessGroups {
 
  private:
   std::vector<std::vector<Rank>> groups_;                            // group n is at n - 1
-  std::array<std::vector<std::uint32_t>, kGroupKindCount> numbers_;  // by rank; 0: in none
+  std::array<std::vector<std::uint32_t>, kGroupKindCount> numbers_;  // by rank; 0 means in none
 };
 
 // Kinds of the groups in which the program has collectives.

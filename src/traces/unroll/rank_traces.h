@@ -45,7 +45,7 @@ struct RankTraceOptions {
   // With kFirstMicroBatch, a node of another micro-batch has the tensors of its namesake in micro-batch 0.
   TensorListing tensors = TensorListing::kFirstMicroBatch;
   Overwrite overwrite = Overwrite::kRefuse;
-  std::vector<Rank> ranks = {};  // which to write; empty: all
+  std::vector<Rank> ranks = {};  // which to write; empty means all
   // Attributes (string) of each file's metadata. Behind them come `tensors` (string, which nodes list theirs)
   // and `rank` (int64).
   std::vector<std::pair<std::string, std::string>> metadata = {};

@@ -29,7 +29,7 @@ namespace nadi::inline traces {
 struct TorchWork {
   Flops flops;
   Bytes bytes;
-  bool known = true;  // false: the op did work of which the shapes do not tell how much
+  bool known = true;  // false means the op did work of which the shapes do not tell how much
 };
 
 // Nothing where no tensor has a shape. The texts are JSON, as in the traces of PyTorch's host (types

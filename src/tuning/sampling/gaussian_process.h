@@ -24,7 +24,7 @@
 namespace nadi::inline tuning {
 
 struct GaussianOptions {
-  bool warp = true;     // false: c is infinite
+  bool warp = true;     // false means c is infinite
   int iterations = 40;  // of the search for lengths, noise and c
 };
 
@@ -67,7 +67,7 @@ class GaussianProcess {
   std::vector<double> targets_;  // u
   std::vector<double> weights_;  // 1 / length^2
   double noise_ = 0;             // variance, as a share of the scale
-  double warp_ = 0;              // c; 0: none
+  double warp_ = 0;              // c; 0 means none
   double mean_ = 0;
   double scale_ = 1;  // variance of the process
   double log_likelihood_ = 0;

@@ -1,6 +1,6 @@
 // How much of the variation of an objective each parameter accounts for.
 //
-//   const std::vector<double> shares = parameter_importance(space, history, 0);   // sum 1; empty: too few
+//   const std::vector<double> shares = parameter_importance(space, history, 0);   // sum 1; empty means too few
 //   trials
 //
 // Functional analysis of variance (Hutter, Hoos, Leyton-Brown, "An efficient approach for assessing

@@ -28,7 +28,7 @@ bool stops(const PrunerSettings& settings, const TrialHistory& history) {
 }
 
 TEST(Pruner, MedianComparesTheBestSoFarWithOthersAtTheStep) {
-  // At step 2 the others have 1, 2, 3, 4: the median is 2.5.
+  // At step 2 the others have 1, 2, 3, 4 means the median is 2.5.
   const std::vector<std::vector<double>> others{{5, 1}, {5, 2}, {5, 3}, {5, 4}};
   const PrunerSettings median{.name = "median", .startup_trials = 4};
   EXPECT_FALSE(stops(median, history_of(others, {9, 2.5})));

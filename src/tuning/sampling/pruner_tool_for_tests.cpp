@@ -3,7 +3,7 @@
 //   pruner_tool '{"name": "median"}' minimize
 //
 // Reads lines, and answers each of the first two kinds by one:
-//   report TRIAL STEP VALUE          1: the trial is to be stopped, 0: it goes on
+//   report TRIAL STEP VALUE          1: the trial is to be stopped, 0 means it goes on
 //   bracket TRIAL                    hyperband: the bracket of the trial
 //   end TRIAL complete|pruned|failed
 #include <cstdio>

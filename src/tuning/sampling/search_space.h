@@ -33,10 +33,10 @@ struct SearchParameter {
   double low = 0;   // of a choice 0
   double high = 1;  // included; of a choice the last index
   double step =
-      0;  // 0: continuous; of an int at least 1. Logarithmic ints have step 1, logarithmic floats none
+      0;  // 0 means continuous; of an int at least 1. Logarithmic ints have step 1, logarithmic floats none
   ParameterScale scale = ParameterScale::kLinear;
 
-  // Asked with the values of the parameters before this one; empty: always active.
+  // Asked with the values of the parameters before this one; empty means always active.
   std::function<bool(std::span<const double>)> active = {};
 
   // How many values there are; nothing for a continuous one.
@@ -60,7 +60,7 @@ SearchParameter choice_parameter(std::string name, std::int64_t choices);
 struct SearchSpace {
   std::vector<SearchParameter> parameters;
 
-  // What must hold among the values of a point (that one divides another, say); empty: every point is valid.
+  // What must hold among the values of a point (that one divides another, say); empty means every point is valid.
   // No sampler proposes a point for which it is false.
   std::function<bool(std::span<const double>)> allowed = {};
 

@@ -30,7 +30,7 @@ TEST(SearchSpace, LogarithmicRangesAreEvenInTheirLogarithm) {
 }
 
 TEST(SearchSpace, GridsHaveEqualCells) {
-  // 3, 5, 7, 9: cells of two around each, from 2 to 10.
+  // 3, 5, 7, 9 means cells of two around each, from 2 to 10.
   const SearchParameter parameter = int_parameter("n", 3, 9, ParameterScale::kLinear, 2);
   EXPECT_EQ(parameter.count(), 4);
   std::map<double, int> counts;

@@ -42,7 +42,7 @@ class Expression {
   // what they are given. Returns the type of the result.
   ValueType check(const TypeOf& type_of, const std::vector<std::string>& known) const;
 
-  // nullptr: the parameter has no value in this trial.
+  // nullptr means the parameter has no value in this trial.
   using Lookup = std::function<const ParameterValue*(std::string_view name)>;
   // Nothing when a name has no value. Error (input) for division by zero and overflow.
   std::optional<ParameterValue> value(const Lookup& lookup) const;

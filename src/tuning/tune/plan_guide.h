@@ -31,7 +31,7 @@
 namespace nadi::inline tuning {
 
 struct GuideOptions {
-  std::int64_t gpus = 0;        // 0: all of the cluster
+  std::int64_t gpus = 0;        // 0 means all of the cluster
   std::int64_t simulated = 10;  // of the best by estimate
   std::int64_t most_points = 200'000;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// Three or more numbers that rise or fall, such as 1, 2, 4, 8: neighbours are alike, which a sampler that
+// Three or more numbers that rise or fall, such as 1, 2, 4, 8 means neighbours are alike, which a sampler that
 // takes them for unrelated choices would have to learn value by value.
 bool ordered_numbers(const std::vector<ParameterValue>& choices) {
   if (choices.size() < 3) return false;

@@ -30,7 +30,7 @@ bool could_not_start(const StudyTrial& trial);
 
 // What a trial whose command could not start says about its point.
 enum class NotStarted : std::uint8_t {
-  kLeftOut,  // nothing: there was no such program, whatever the values
+  kLeftOut,  // nothing means there was no such program, whatever the values
   kFailed,   // the program depends on the values: these are worse than all others
 };
 

@@ -186,7 +186,7 @@ TEST_F(TrialRunTest, RepetitionsGiveTheMedianAndTheNoise) {
   const TrialResult result = run(repeated);
   EXPECT_THAT(result.values, ElementsAre(11));
   EXPECT_EQ(result.repetitions.size(), 3u);
-  // Deviations -1, 0, 1: variance 2 / 2 = 1, so 1 of 11.
+  // Deviations -1, 0, 1 means variance 2 / 2 = 1, so 1 of 11.
   EXPECT_NEAR(result.noise.value_or(0), 1.0 / 11, 1e-12);
   EXPECT_THAT(log(), HasSubstr("# trial 3, repetition 3 of 3"));
 }

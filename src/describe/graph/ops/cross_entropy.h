@@ -14,7 +14,7 @@ struct CrossEntropyArgs {
   TensorId logits = kNoTensor;   // [..., V]
   TensorId targets = kNoTensor;  // i32 [...]
   TensorId count = kNoTensor;    // f32 scalar
-  std::int64_t vocabulary = 0;   // 0: all columns
+  std::int64_t vocabulary = 0;   // 0 means all columns
   OpOutput into = {};            // the variable that takes the loss; a new value when left out
 };
 TensorId cross_entropy(GraphBuilder& builder, const CrossEntropyArgs& args);

@@ -29,7 +29,7 @@ TensorId take_tokens(GraphBuilder& builder, TensorId ids, TensorId indices);
 // Index of the largest of the first `vocabulary` columns of each row, as i32, written to a variable.
 struct ArgmaxArgs {
   TensorId logits = kNoTensor;  // [..., V]
-  std::int64_t vocabulary = 0;  // 0: all columns
+  std::int64_t vocabulary = 0;  // 0 means all columns
   TensorId into = kNoTensor;    // i32 [...]
 };
 void argmax(GraphBuilder& builder, const ArgmaxArgs& args);
@@ -53,7 +53,7 @@ struct SampleArgs {
   TensorId logits = kNoTensor;    // [..., V]
   TensorId sampling = kNoTensor;  // f32 [3]
   TensorId random = kNoTensor;    // i64 [3]
-  std::int64_t vocabulary = 0;    // 0: all columns
+  std::int64_t vocabulary = 0;    // 0 means all columns
   TensorId into = kNoTensor;      // i32 [...]
 };
 void sample(GraphBuilder& builder, const SampleArgs& args);

@@ -17,7 +17,7 @@ namespace nadi::inline describe {
 struct DropoutArgs {
   TensorId x = kNoTensor;  // [B, ...]: the first axis counts samples
   TensorId random = kNoTensor;
-  double rate = 0;  // 0: x itself comes back and no op is added
+  double rate = 0;  // 0 means x itself comes back and no op is added
   std::string_view purpose = "";
   TensorId rows = kNoTensor;
   std::int64_t whole_rows = 0;

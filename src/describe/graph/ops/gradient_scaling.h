@@ -19,7 +19,7 @@ TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients
 struct GradScaleArgs {
   TensorId squared_norm = kNoTensor;
   TensorId loss_scale = kNoTensor;  // f32 scalar; 1 when absent
-  double max_norm = 0;              // 0: no clipping
+  double max_norm = 0;              // 0 means no clipping
   TensorId grad_norm = kNoTensor;   // the metric
 };
 struct GradScale {

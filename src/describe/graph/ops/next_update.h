@@ -50,7 +50,7 @@ class UpdateSchedules {
  private:
   LearningRate rate_;
   WeightDecaySchedule decay_;
-  double full_weight_decay_;  // 0: the factor is 1
+  double full_weight_decay_;  // 0 means the factor is 1
 };
 
 // Inputs and outputs by position, for kernels.

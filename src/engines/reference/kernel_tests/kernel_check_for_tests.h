@@ -20,7 +20,7 @@ namespace nadi::inline engines {
 
 struct KernelCheckOptions {
   std::vector<int> threads = {1, 2, 3};  // of a CPU: one after the other
-  // Largest normalised mean square error, sum (x - reference)^2 / sum reference^2, of a tensor; 0: the
+  // Largest normalised mean square error, sum (x - reference)^2 / sum reference^2, of a tensor; 0 means the
   // device's own for the types of the tensors.
   double max_error = 0;
   // Variables that are zero but for rounding, with one whose size says how much rounding there may be.

@@ -12,7 +12,7 @@ struct SgdSaiCase {
   std::int64_t elements;
   bool momentum = true;
   DType dtype = DType::kF32;  // of the parameter; with a master when it is not fp32
-  double lr_scale = 0;        // 0: to be taken
+  double lr_scale = 0;        // 0 means to be taken
   double found_inf = 0;
 };
 
