@@ -69,7 +69,8 @@ struct Fabric {
   // Each pass of a collective (an all-reduce has two) moves the whole buffer once through the memory of the
   // device, at this rate, besides what the wire takes; 0 means that is hidden.
   ByteRate local_bandwidth = {};
-  std::vector<FabricProtocol> protocols = {};  // empty means one, without overheads, with all of the bandwidth
+  std::vector<FabricProtocol> protocols =
+      {};  // empty means one, without overheads, with all of the bandwidth
 
   bool operator==(const Fabric&) const = default;
 };

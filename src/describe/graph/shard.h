@@ -20,7 +20,8 @@ struct Shard {
   std::string group;       // as the graph's communication names it: "tp"
   std::int64_t parts = 1;  // members of the group
   int axis = 0;
-  std::vector<std::int64_t> segments = {};  // extents along the axis, before this split; empty means one segment
+  std::vector<std::int64_t> segments =
+      {};  // extents along the axis, before this split; empty means one segment
   bool zigzag = false;
 
   bool operator==(const Shard&) const = default;

@@ -45,7 +45,7 @@ struct CudaDescription {
   bool built = false;        // with CUDA
   std::string toolkit = {};  // version that it was built with
   std::string runtime = {};
-  std::string driver = {};              // the newest CUDA that the driver serves; empty means there is no driver
+  std::string driver = {};  // the newest CUDA that the driver serves; empty means there is no driver
   std::vector<int> architectures = {};  // machine code is there for
   std::vector<LibraryDescription> libraries = {};
 };

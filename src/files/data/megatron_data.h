@@ -28,7 +28,7 @@ struct MegatronDataRequest {
   std::int64_t seq_length = 0;
   std::int64_t batch_size = 0;             // rows of a batch for training, of all ranks together
   std::int64_t validation_batch_size = 0;  // 0 means the same
-  std::int64_t train_samples = 0;          // 0 means whole batches of as many as `passes` over the documents give
+  std::int64_t train_samples = 0;  // 0 means whole batches of as many as `passes` over the documents give
   std::int64_t passes = 1;
   std::int64_t validation_samples = 0;     // 0 means no validation
   std::uint64_t seed = 1234;               // of index maps, and of masking

@@ -32,7 +32,8 @@ struct SlurmSubmission {
 struct SlurmQuestion {
   std::vector<std::string> ids = {};  // leaders, or "12_3"; none: all
   std::string user = {};              // "": every user
-  std::optional<JobTime> since = {};  // of sacct: ended after it; nothing means since midnight, or ever with ids
+  std::optional<JobTime> since =
+      {};  // of sacct: ended after it; nothing means since midnight, or ever with ids
 };
 
 class SlurmClient {

@@ -97,7 +97,8 @@ class BlockTable {
   const FlatChunk& flat(const ChunkKey& key);
   // Of a chunk with micro-batches of the key's form; `ends`: ops outside of layers alone are wanted.
   const ChunkTimes& times_of(const FlatChunk& flat, const ChunkKey& key, std::int32_t device, bool ends);
-  const LayerTimes::Entry* measured(std::int32_t device, std::int64_t tp);  // nullptr means times are modelled
+  const LayerTimes::Entry* measured(std::int32_t device,
+                                    std::int64_t tp);  // nullptr means times are modelled
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
   const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);

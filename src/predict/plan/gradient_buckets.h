@@ -74,7 +74,8 @@ class GradientBuckets {
 
   PieceGradients pieces_;
   std::int64_t bucket_elements_ = 0;
-  mutable std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles> buckets_;  // empty means not made yet
+  mutable std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles>
+      buckets_;  // empty means not made yet
 };
 
 }  // namespace nadi::inline predict

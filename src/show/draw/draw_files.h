@@ -52,10 +52,11 @@ struct DrawOptions {
   NumberRanges layers = {};    // only these
   bool communication = false;  // communication, and a box for what is between two
   bool tensors = true;
-  std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing means all but in pictures
-  MemoryLimit memory = {};              // for each file
-  bool lenient = false;                 // skip damaged records
-  bool strict = false;  // refuse dependencies on nodes that are not there, which are dropped otherwise
+  std::optional<bool> all_passes =
+      {};                   // every micro-batch and decode step; nothing means all but in pictures
+  MemoryLimit memory = {};  // for each file
+  bool lenient = false;     // skip damaged records
+  bool strict = false;      // refuse dependencies on nodes that are not there, which are dropped otherwise
   std::chrono::seconds limit{60};  // for the program that lays pictures out
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void()> wait = {};  // called while that program runs; may throw to stop

@@ -33,7 +33,8 @@ struct CommunicationFacts {
   std::optional<std::int64_t> group_handle = {};
   std::string group = {};
   std::string group_description = {};
-  std::vector<std::int64_t> ranks = {};  // of the group; empty means not known, or too many to be written down
+  std::vector<std::int64_t> ranks =
+      {};  // of the group; empty means not known, or too many to be written down
   std::optional<std::int64_t> group_size = {};
   std::optional<std::int64_t> first_rank = {};  // of the group, whose ranks lie rank_stride apart
   std::optional<std::int64_t> rank_stride = {};

@@ -24,8 +24,8 @@ enum class KinetoTimeUnit : std::uint8_t { kMicroseconds, kNanoseconds };
 struct KinetoReadOptions {
   JsonDamage damage = JsonDamage::kRefuse;
   KinetoTimeUnit time_unit = KinetoTimeUnit::kMicroseconds;
-  MemoryLimit memory = {};                                 // for the events
-  bool attributes = true;                                  // false means args without a column are passed over
+  MemoryLimit memory = {};  // for the events
+  bool attributes = true;   // false means args without a column are passed over
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };
 

@@ -26,7 +26,7 @@ namespace nadi::inline tuning {
 struct TuneParameter {
   std::string name;
   SharedDistribution distribution = {};
-  std::optional<Expression> when = {};          // over parameters before this one; false means it has no value
+  std::optional<Expression> when = {};  // over parameters before this one; false means it has no value
   std::optional<ParameterValue> fallback = {};  // the value of the baseline
   std::string flag = {};                        // appended to the command: flag and value; "": it is not
   std::string flag_off = {};                    // of a truth value: what stands for false; "": nothing
