@@ -288,7 +288,7 @@ class TracesCheck {
   static bool unknown_groups(const RunFiles& run) {
     for (const PlayedTrace& trace : run.played)
       for (const PlayedCommunication& what : trace.communication)
-        if (const std::string_view group = trace.texts[what.group];
+        if (const std::string_view group = trace.texts.text(what.group);
             !group.empty() && (!run.groups || !run.groups->contains(group)))
           return true;
     return false;

@@ -68,7 +68,7 @@ class Waiting {
     std::map<std::uint32_t, std::uint32_t> joined;  // by group
     for (const CheckedCollective& what : all.collectives) {
       const RankNode place = node_of(rank, what.node, what.name);
-      Collective& collective = collectives_[{std::string(all.texts[what.group]), joined[what.group]++}];
+      Collective& collective = collectives_[{std::string(all.texts.text(what.group)), joined[what.group]++}];
       collective.members.push_back(place);
       collective_of_[place] = &collective;
     }
@@ -89,7 +89,7 @@ class Waiting {
   RankNode node_of(std::size_t rank, TraceNodeId id, std::uint32_t name) {
     const std::vector<TraceNodeId>& ids = ranks_[rank].ids;
     const RankNode place{rank, static_cast<std::uint32_t>(std::ranges::lower_bound(ids, id) - ids.begin())};
-    names_[place] = communication_[rank].texts[name];
+    names_[place] = communication_[rank].texts.text(name);
     return place;
   }
 
