@@ -31,7 +31,7 @@ SINCE ?= main
 
 .DEFAULT_GOAL := help
 .PHONY: help dependencies test-dependencies runtime-dependencies vocab build deb demo build-tests test test-fast \
-	soak check tidy install bench bench-train validate format clean
+	soak check tidy golden install bench bench-train validate format clean
 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
@@ -83,6 +83,11 @@ soak: dependencies ## the long forms of the tests of faults, about an hour (ONLY
 check: dependencies ## other builds and their tests, one after the other, about two hours (ONLY=asan: one; tests/other_builds.sh)
 	$(MAKE) test-dependencies
 	tests/other_builds.sh $(ONLY)
+
+golden: ## write the outputs that tests compare anew from what this build prints
+	cmake --build $(BUILD) --parallel $(JOBS) --target cli_test
+	NADI_UPDATE_GOLDEN=1 $(BUILD)/src/cli/cli_test --gtest_filter='StableOutput.*'
+	git status --short -- src/show/cli/testdata
 
 tidy: ## clang-tidy on the sources that differ from main (SINCE=commit)
 	scripts/tidy.sh $(BUILD) $(SINCE)
