@@ -13,6 +13,7 @@
 #include "nadi/base/units.h"
 #include "nadi/graph/graph.h"
 #include "nadi/graph/op.h"
+#include "nadi/graph/work_kind.h"
 
 namespace nadi::inline describe {
 
@@ -84,7 +85,8 @@ enum class OpClass : std::uint8_t {
 
 struct OpDefinition {
   OpKind kind;
-  std::string_view name;  // as printed, traced and searched for: "matmul"
+  std::string_view name;             // as printed, traced and searched for: "matmul"
+  WorkKind work = WorkKind::kOther;  // where its name does not tell (analysis/kind_patterns.h)
   OpClass op_class = OpClass::kCompute;
   std::vector<AttributeSpec> attributes = {};
   // Names of the inputs, those that may be left out with a trailing '?'. A last name with a trailing '*'

@@ -1,6 +1,7 @@
 // Every op that models and transformations build graphs from.
 #pragma once
 
+#include "nadi/graph/ops/activations.h"
 #include "nadi/graph/ops/adamw.h"
 #include "nadi/graph/ops/add.h"
 #include "nadi/graph/ops/attention.h"
@@ -10,7 +11,6 @@
 #include "nadi/graph/ops/decoding.h"
 #include "nadi/graph/ops/dropout.h"
 #include "nadi/graph/ops/embedding.h"
-#include "nadi/graph/ops/gelu.h"
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/graph/ops/layer_norm.h"
 #include "nadi/graph/ops/matmul.h"

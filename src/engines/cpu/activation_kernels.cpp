@@ -47,8 +47,6 @@ void with_form(Activation form, const Run& run) {
   unreachable();
 }
 
-}  // namespace
-
 void gelu_row(Activation form, const float* x, std::int64_t count, float* y) {
   with_form(form, [&](auto gelu) {
 #pragma omp simd
@@ -123,5 +121,12 @@ void swiglu_grad_kernel(const KernelCall& call) {
     dup.end(first, count, to_up);
   });
 }
+
+}  // namespace
+
+const KernelEntry gelu_entry{gelu_kernel};
+const KernelEntry gelu_grad_entry{gelu_grad_kernel};
+const KernelEntry swiglu_entry{swiglu_kernel};
+const KernelEntry swiglu_grad_entry{swiglu_grad_kernel};
 
 }  // namespace nadi::inline engines::cpu

@@ -208,8 +208,6 @@ std::int64_t rows_per_task(const AttentionOperands& in, int threads) {
   return rows;
 }
 
-}  // namespace
-
 std::int64_t attention_workspace(const OpView& op, int threads) {
   return threads * bytes_per_thread(attention_extents(op));
 }
@@ -242,5 +240,9 @@ void attention_kernel(const KernelCall& call) {
     }
   });
 }
+
+}  // namespace
+
+const KernelEntry attention_entry{attention_kernel, attention_workspace, true};
 
 }  // namespace nadi::inline engines::cpu

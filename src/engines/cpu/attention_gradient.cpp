@@ -269,8 +269,6 @@ class Gradient {
   RowPrefetch prefetch_;
 };
 
-}  // namespace
-
 std::int64_t attention_grad_workspace(const OpView& op, int threads) {
   return threads * bytes_per_thread(attention_extents(op));
 }
@@ -323,5 +321,9 @@ void attention_grad_kernel(const KernelCall& call) {
     Gradient(in, call, buffers).store_dq(head_of(begin), buffers.dq_begun_here);
   });
 }
+
+}  // namespace
+
+const KernelEntry attention_grad_entry{attention_grad_kernel, attention_grad_workspace, true};
 
 }  // namespace nadi::inline engines::cpu

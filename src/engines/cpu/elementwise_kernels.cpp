@@ -70,8 +70,6 @@ void sum_wide_rows(const KernelCall& call, const RowSums& plan) {
                });
 }
 
-}  // namespace
-
 void add_kernel(const KernelCall& call) {
   const Source a(call.inputs[0]), b(call.inputs[1]);
   const Target y(call, 0);
@@ -165,5 +163,12 @@ void all_reduce_grad_kernel(const KernelCall& call) {
     dx.end(first, count, to);
   });
 }
+
+}  // namespace
+
+const KernelEntry add_entry{add_kernel};
+const KernelEntry dropout_entry{dropout_kernel};
+const KernelEntry sum_rows_entry{sum_rows_kernel, sum_rows_workspace};
+const KernelEntry all_reduce_grad_entry{all_reduce_grad_kernel};
 
 }  // namespace nadi::inline engines::cpu

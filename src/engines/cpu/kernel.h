@@ -1,4 +1,4 @@
-// What a kernel of the CPU engine works with, and the table of kernels. A kernel computes one op on memory
+// What a kernel of the CPU engine works with, and the entries of all kernels. A kernel computes one op on memory
 // that the engine has laid out: it allocates nothing, and what an op needs beyond its inputs and outputs it
 // asks for as workspace, once, when the program is loaded. The definition of the op (graph/ops/) says what it
 // must compute; reference/ has the plain version of each, which tests hold it against.
@@ -54,9 +54,9 @@ class KernelCall {
 
 using Kernel = void (*)(const KernelCall&);
 
+// How one op is run: each file of kernels ends with the entries of its ops.
 struct KernelEntry {
-  OpKind kind;
-  Kernel run;
+  Kernel run = nullptr;  // nullptr means the engine does not run it
   // Bytes of workspace; nullptr means none.
   std::int64_t (*workspace)(const OpView&, int threads) = nullptr;
   // Inputs may be strided views. Otherwise the engine makes contiguous copies of those that are.
@@ -64,72 +64,7 @@ struct KernelEntry {
 };
 const KernelEntry& kernel_entry(OpKind kind);
 
-// The kernels, by file.
-void matmul_kernel(const KernelCall& call);
-std::int64_t matmul_workspace(const OpView& op, int threads);
-
-void attention_kernel(const KernelCall& call);
-std::int64_t attention_workspace(const OpView& op, int threads);
-void attention_grad_kernel(const KernelCall& call);
-std::int64_t attention_grad_workspace(const OpView& op, int threads);
-void softmax_kernel(const KernelCall& call);
-std::int64_t softmax_workspace(const OpView& op, int threads);
-void softmax_grad_kernel(const KernelCall& call);
-std::int64_t softmax_grad_workspace(const OpView& op, int threads);
-void repeat_heads_kernel(const KernelCall& call);
-void sum_head_groups_kernel(const KernelCall& call);
-void rotary_kernel(const KernelCall& call);
-std::int64_t rotary_workspace(const OpView& op, int threads);
-
-void layer_norm_kernel(const KernelCall& call);
-void layer_norm_grad_kernel(const KernelCall& call);
-std::int64_t layer_norm_grad_workspace(const OpView& op, int threads);
-void rms_norm_kernel(const KernelCall& call);
-void rms_norm_grad_kernel(const KernelCall& call);
-std::int64_t rms_norm_grad_workspace(const OpView& op, int threads);
-
-void gelu_kernel(const KernelCall& call);
-void gelu_grad_kernel(const KernelCall& call);
-void swiglu_kernel(const KernelCall& call);
-void swiglu_grad_kernel(const KernelCall& call);
-
-void add_kernel(const KernelCall& call);
-void dropout_kernel(const KernelCall& call);
-void sum_rows_kernel(const KernelCall& call);
-std::int64_t sum_rows_workspace(const OpView& op, int threads);
-void copy_kernel(const KernelCall& call);  // also cast, and collectives of a group of one rank; any strides
-void concat_kernel(const KernelCall& call);
-void fill_kernel(const KernelCall& call);
-
-void embedding_kernel(const KernelCall& call);
-void embedding_grad_kernel(const KernelCall& call);
-void argmax_kernel(const KernelCall& call);
-void select_rows_kernel(const KernelCall& call);
-void cache_write_kernel(const KernelCall& call);
-void advance_kernel(const KernelCall& call);
-void take_tokens_kernel(const KernelCall& call);
-
-void sample_kernel(const KernelCall& call);
-std::int64_t sample_workspace(const OpView& op, int threads);
-
-void cross_entropy_kernel(const KernelCall& call);
-std::int64_t cross_entropy_workspace(const OpView& op, int threads);
-void cross_entropy_grad_kernel(const KernelCall& call);
-void vocab_max_kernel(const KernelCall& call);
-void vocab_sums_kernel(const KernelCall& call);
-void sharded_cross_entropy_kernel(const KernelCall& call);
-std::int64_t sharded_cross_entropy_workspace(const OpView& op, int threads);
-
-void adamw_kernel(const KernelCall& call);
-void sgd_kernel(const KernelCall& call);
-void sgd_sai_kernel(const KernelCall& call);
-std::int64_t sgd_sai_workspace(const OpView& op, int threads);
-void squared_norm_kernel(const KernelCall& call);
-std::int64_t squared_norm_workspace(const OpView& op, int threads);
-void grad_scale_kernel(const KernelCall& call);
-void update_loss_scale_kernel(const KernelCall& call);
-void next_update_kernel(const KernelCall& call);
-
-void all_reduce_grad_kernel(const KernelCall& call);
+#define NADI_OP(kind, name) extern const KernelEntry name##_entry;
+#include "nadi/graph/op_list.h"
 
 }  // namespace nadi::inline engines::cpu

@@ -39,8 +39,6 @@ class TableRows {
   std::int64_t first_;
 };
 
-}  // namespace
-
 void embedding_kernel(const KernelCall& call) {
   const std::int64_t W = call.shape(1)[1];
   const TableRows rows(call, call.shape(1)[0]);
@@ -146,5 +144,15 @@ void advance_kernel(const KernelCall& call) {
   for (std::int64_t i = 0; i < call.inputs[0].elements(); ++i)
     write_integer(call.outputs[0], i, integer_at(call.inputs[0], i) + by);
 }
+
+}  // namespace
+
+const KernelEntry embedding_entry{embedding_kernel};
+const KernelEntry embedding_grad_entry{embedding_grad_kernel};
+const KernelEntry argmax_entry{argmax_kernel};
+const KernelEntry select_rows_entry{select_rows_kernel};
+const KernelEntry cache_write_entry{cache_write_kernel};
+const KernelEntry advance_entry{advance_kernel};
+const KernelEntry take_tokens_entry{take_tokens_kernel};
 
 }  // namespace nadi::inline engines::cpu

@@ -89,8 +89,6 @@ std::int64_t bytes_for_losses(const OpView& op) {
   return op.in(kTargets).elements() * static_cast<std::int64_t>(sizeof(double));
 }
 
-}  // namespace
-
 std::int64_t cross_entropy_workspace(const OpView& op, int) {
   return bytes_for_losses(op);
 }
@@ -194,5 +192,13 @@ void sharded_cross_entropy_kernel(const KernelCall& call) {
   }
   put_loss(call);
 }
+
+}  // namespace
+
+const KernelEntry cross_entropy_entry{cross_entropy_kernel, cross_entropy_workspace};
+const KernelEntry cross_entropy_grad_entry{cross_entropy_grad_kernel};
+const KernelEntry vocab_max_entry{vocab_max_kernel};
+const KernelEntry vocab_sums_entry{vocab_sums_kernel};
+const KernelEntry sharded_cross_entropy_entry{sharded_cross_entropy_kernel, sharded_cross_entropy_workspace};
 
 }  // namespace nadi::inline engines::cpu

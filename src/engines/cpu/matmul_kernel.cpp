@@ -267,8 +267,6 @@ void multiply_packed(const Problem& problem, const KernelCall& call, const Epilo
   }
 }
 
-}  // namespace
-
 std::int64_t matmul_workspace(const OpView& op, int) {
   // Whether operands are read in place is known from their layouts alone.
   const auto operand = [&](std::size_t i, const Layout& layout) {
@@ -298,5 +296,9 @@ void matmul_kernel(const KernelCall& call) {
   else
     multiply_packed(problem, call, epilogue, alpha);
 }
+
+}  // namespace
+
+const KernelEntry matmul_entry{matmul_kernel, matmul_workspace, true};
 
 }  // namespace nadi::inline engines::cpu

@@ -99,8 +99,6 @@ GradientMeans gradient_means(const GradientRow& row) {
   return {static_cast<float>(sum_g / width), static_cast<float>(sum_gn / width)};
 }
 
-}  // namespace
-
 void layer_norm_kernel(const KernelCall& call) {
   const Rows rows(call.op, call.threads);
   const Source x(call.inputs[0]), weight(call.inputs[1]), bias(call.inputs[2]);
@@ -242,5 +240,12 @@ void rms_norm_grad_kernel(const KernelCall& call) {
   put_sums(dweight, rows.C, rows.count > 0 ? rows.threads : 0,
            [&](int thread) { return reinterpret_cast<const double*>(memory_of(thread)); });
 }
+
+}  // namespace
+
+const KernelEntry layer_norm_entry{layer_norm_kernel};
+const KernelEntry layer_norm_grad_entry{layer_norm_grad_kernel, layer_norm_grad_workspace};
+const KernelEntry rms_norm_entry{rms_norm_kernel};
+const KernelEntry rms_norm_grad_entry{rms_norm_grad_kernel, rms_norm_grad_workspace};
 
 }  // namespace nadi::inline engines::cpu

@@ -59,8 +59,6 @@ struct KeptParameter {
 
 constexpr float kSmallNorm = 1e-6F;  // as graph/ops/gradient_scaling.h has it
 
-}  // namespace
-
 void adamw_kernel(const KernelCall& call) {
   using namespace adamw_input;
   const bool has_master = call.has(kMaster);
@@ -227,5 +225,14 @@ void next_update_kernel(const KernelCall& call) {
   write_integer(call.outputs[kSchedulePositionAfter], 0, position + (skipped ? 0 : advance));
   write_integer(call.outputs[kSkippedUpdatesAfter], 0, skipped_updates + (skipped ? 1 : 0));
 }
+
+}  // namespace
+
+const KernelEntry adamw_entry{adamw_kernel};
+const KernelEntry sgd_entry{sgd_kernel};
+const KernelEntry squared_norm_entry{squared_norm_kernel, squared_norm_workspace};
+const KernelEntry grad_scale_entry{grad_scale_kernel};
+const KernelEntry update_loss_scale_entry{update_loss_scale_kernel};
+const KernelEntry next_update_entry{next_update_kernel};
 
 }  // namespace nadi::inline engines::cpu

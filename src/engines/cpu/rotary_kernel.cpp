@@ -91,8 +91,6 @@ void turn(const float* x, std::int64_t half, const Buffers& table, float* y) {
   }
 }
 
-}  // namespace
-
 std::int64_t rotary_workspace(const OpView& op, int threads) {
   WorkspaceSlices shared;
   shared.take<double>(head_width(op) / 2);
@@ -130,5 +128,9 @@ void rotary_kernel(const KernelCall& call) {
                  }
                });
 }
+
+}  // namespace
+
+const KernelEntry rotary_entry{rotary_kernel, rotary_workspace, true};
 
 }  // namespace nadi::inline engines::cpu

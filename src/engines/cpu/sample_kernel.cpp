@@ -201,8 +201,6 @@ std::int64_t bytes_per_thread(std::int64_t vocabulary) {
   return slices.bytes();
 }
 
-}  // namespace
-
 std::int64_t sample_workspace(const OpView& op, int threads) {
   const std::int64_t rows = op.output(0).shape.elements();
   return std::min<std::int64_t>(rows, threads) * bytes_per_thread(op.attributes().integer("vocabulary"));
@@ -233,5 +231,9 @@ void sample_kernel(const KernelCall& call) {
                  }
                });
 }
+
+}  // namespace
+
+const KernelEntry sample_entry{sample_kernel, sample_workspace};
 
 }  // namespace nadi::inline engines::cpu

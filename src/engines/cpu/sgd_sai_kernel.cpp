@@ -72,8 +72,6 @@ void keep(const KernelCall& call, std::size_t input, std::size_t output) {
   transfer(Source(call.inputs[input]), 0, Target(call, output), 0, call.inputs[input].elements());
 }
 
-}  // namespace
-
 std::int64_t sgd_sai_workspace(const OpView&, int threads) {
   return threads * static_cast<std::int64_t>(sizeof(GradientSums));
 }
@@ -130,5 +128,9 @@ void sgd_sai_kernel(const KernelCall& call) {
                    kept.end(first, count, to);
                  });
 }
+
+}  // namespace
+
+const KernelEntry sgd_sai_entry{sgd_sai_kernel, sgd_sai_workspace};
 
 }  // namespace nadi::inline engines::cpu

@@ -36,8 +36,6 @@ void for_each_row(const KernelCall& call, const Body& body) {
                });
 }
 
-}  // namespace
-
 std::int64_t softmax_workspace(const OpView& op, int threads) {
   return rows_workspace(op, threads);
 }
@@ -113,5 +111,12 @@ void sum_head_groups_kernel(const KernelCall& call) {
                  }
                });
 }
+
+}  // namespace
+
+const KernelEntry softmax_entry{softmax_kernel, softmax_workspace};
+const KernelEntry softmax_grad_entry{softmax_grad_kernel, softmax_grad_workspace};
+const KernelEntry repeat_heads_entry{repeat_heads_kernel};
+const KernelEntry sum_head_groups_entry{sum_head_groups_kernel};
 
 }  // namespace nadi::inline engines::cpu

@@ -105,8 +105,6 @@ void copy_operand(const KernelCall& call, std::size_t i) {
     convert_runs(from, runs, target, call.threads);
 }
 
-}  // namespace
-
 // Buckets have several tensors, each of which is copied.
 void copy_kernel(const KernelCall& call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i) copy_operand(call, i);
@@ -152,5 +150,19 @@ void fill_kernel(const KernelCall& call) {
   for_each_block(output.elements(), call.threads,
                  [&](std::int64_t first, std::int64_t count) { target.put(first, count, values); });
 }
+
+}  // namespace
+
+const KernelEntry copy_entry{copy_kernel, nullptr, true};
+const KernelEntry cast_entry{copy_kernel, nullptr, true};
+const KernelEntry concat_entry{concat_kernel};
+const KernelEntry fill_entry{fill_kernel};
+// In a group of one rank, the only one in which these come here, collectives are copies.
+const KernelEntry all_reduce_entry{copy_kernel, nullptr, true};
+const KernelEntry reduce_entry{copy_kernel, nullptr, true};
+const KernelEntry all_gather_entry{copy_kernel, nullptr, true};
+const KernelEntry reduce_scatter_entry{copy_kernel, nullptr, true};
+const KernelEntry broadcast_entry{copy_kernel, nullptr, true};
+const KernelEntry all_to_all_entry{copy_kernel, nullptr, true};
 
 }  // namespace nadi::inline engines::cpu

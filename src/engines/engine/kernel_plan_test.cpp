@@ -8,8 +8,8 @@
 #include "nadi/cpu/cpu_engine.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/graph/builder.h"
+#include "nadi/graph/ops/activations.h"
 #include "nadi/graph/ops/add.h"
-#include "nadi/graph/ops/gelu.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 

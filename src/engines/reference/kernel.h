@@ -69,62 +69,8 @@ AxisView around_axis(const Shape& shape, int axis);
 double gelu_value(Activation form, double x);
 double gelu_slope(Activation form, double x);  // derivative of gelu_value
 
-// The kernels, by file.
-void matmul_kernel(KernelCall& call);
-
-void attention_kernel(KernelCall& call);
-void attention_grad_kernel(KernelCall& call);
-void softmax_kernel(KernelCall& call);
-void softmax_grad_kernel(KernelCall& call);
-void repeat_heads_kernel(KernelCall& call);
-void sum_head_groups_kernel(KernelCall& call);
-
-void layer_norm_kernel(KernelCall& call);
-void layer_norm_grad_kernel(KernelCall& call);
-void rms_norm_kernel(KernelCall& call);
-void rms_norm_grad_kernel(KernelCall& call);
-
-void gelu_kernel(KernelCall& call);
-void gelu_grad_kernel(KernelCall& call);
-void swiglu_kernel(KernelCall& call);
-void swiglu_grad_kernel(KernelCall& call);
-
-void rotary_kernel(KernelCall& call);
-
-void add_kernel(KernelCall& call);
-void dropout_kernel(KernelCall& call);
-void sum_rows_kernel(KernelCall& call);
-void copy_kernel(KernelCall& call);  // also cast, reshape, copy_to_group, collectives of one rank
-void quantize_fp8_kernel(KernelCall& call);
-void fill_kernel(KernelCall& call);
-
-void permute_kernel(KernelCall& call);
-void split_kernel(KernelCall& call);
-void concat_kernel(KernelCall& call);
-
-void embedding_kernel(KernelCall& call);
-void embedding_grad_kernel(KernelCall& call);
-void argmax_kernel(KernelCall& call);
-void sample_kernel(KernelCall& call);
-void select_rows_kernel(KernelCall& call);
-void cache_write_kernel(KernelCall& call);
-void advance_kernel(KernelCall& call);
-void take_tokens_kernel(KernelCall& call);
-
-void cross_entropy_kernel(KernelCall& call);
-void cross_entropy_grad_kernel(KernelCall& call);
-void vocab_max_kernel(KernelCall& call);
-void vocab_sums_kernel(KernelCall& call);
-void sharded_cross_entropy_kernel(KernelCall& call);
-
-void adamw_kernel(KernelCall& call);
-void sgd_kernel(KernelCall& call);
-void sgd_sai_kernel(KernelCall& call);
-void squared_norm_kernel(KernelCall& call);
-void grad_scale_kernel(KernelCall& call);
-void update_loss_scale_kernel(KernelCall& call);
-void next_update_kernel(KernelCall& call);
-
-void all_reduce_grad_kernel(KernelCall& call);
+// The kernels, one for each op.
+#define NADI_OP(kind, name) void name##_kernel(KernelCall& call);
+#include "nadi/graph/op_list.h"
 
 }  // namespace nadi::inline engines

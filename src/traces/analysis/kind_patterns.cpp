@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/graph/op_definition.h"
 
 namespace nadi::inline traces {
 namespace {
@@ -20,33 +22,17 @@ struct Pattern {
   std::string_view also = {};
 };
 
-// Whole names that the patterns below would miss or mistake, of our own ops for the most part.
-constexpr std::array kOwnOps{
-    Pattern{"mm", WorkKind::kMatrixProduct},
-    Pattern{"add", WorkKind::kElementwise},
-    Pattern{"swiglu", WorkKind::kElementwise},
-    Pattern{"swiglu_grad", WorkKind::kElementwise},
-    Pattern{"rotary", WorkKind::kElementwise},
-    Pattern{"advance", WorkKind::kElementwise},
-    Pattern{"quantize_fp8", WorkKind::kElementwise},
-    Pattern{"sum_rows", WorkKind::kReduction},
-    Pattern{"sum_head_groups", WorkKind::kReduction},
-    Pattern{"argmax", WorkKind::kReduction},
-    Pattern{"vocab_max", WorkKind::kSoftmax},
-    Pattern{"vocab_sums", WorkKind::kSoftmax},
-    Pattern{"squared_norm", WorkKind::kOptimizer},
-    Pattern{"grad_scale", WorkKind::kOptimizer},
-    Pattern{"update_loss_scale", WorkKind::kOptimizer},
-    Pattern{"next_update", WorkKind::kOptimizer},
-    Pattern{"sgd", WorkKind::kOptimizer},
-    Pattern{"sgd_sai", WorkKind::kOptimizer},
-    Pattern{"cast", WorkKind::kCopy},
-    Pattern{"cache_write", WorkKind::kCopy},
-    Pattern{"repeat_heads", WorkKind::kCopy},
-    Pattern{"concat", WorkKind::kCopy},
-    Pattern{"select_rows", WorkKind::kIndexing},
-    Pattern{"take_tokens", WorkKind::kIndexing},
-};
+// Our own ops that the patterns below would miss or mistake, by their whole names: their definitions say what they are.
+const std::map<std::string_view, WorkKind>& own_ops() {
+  static const std::map<std::string_view, WorkKind> kOwn = [] {
+    std::map<std::string_view, WorkKind> own;
+    for (int kind = 0; kind < kOpKindCount; ++kind)
+      if (const OpDefinition& op = definition(static_cast<OpKind>(kind)); op.work != WorkKind::kOther)
+        own[op.name] = op.work;
+    return own;
+  }();
+  return kOwn;
+}
 
 // Libraries and namespaces whose names say nothing, or the wrong thing, about a kernel: FBGEMM's GPU kernels
 // look up embeddings, FlashInfer normalises and samples, too. They are taken out before anything is looked
@@ -378,8 +364,8 @@ std::string_view plural_of(WorkKind kind) {
 }
 
 WorkKind work_kind(std::string_view name) {
-  for (const Pattern& own : kOwnOps)
-    if (name == own.part) return own.kind;
+  if (name == "mm") return WorkKind::kMatrixProduct;
+  if (const auto own = own_ops().find(name); own != own_ops().end()) return own->second;
   std::string lower = lower_case(name);
   for (const std::string_view silent : kSilent) take_out(lower, silent);
   const std::string_view function = function_of(lower);

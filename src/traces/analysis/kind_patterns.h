@@ -17,22 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/graph/work_kind.h"
+
 namespace nadi::inline traces {
 
-enum class WorkKind : std::uint8_t {
-  kMatrixProduct,
-  kAttention,
-  kConvolution,
-  kNorm,
-  kSoftmax,
-  kElementwise,
-  kReduction,
-  kIndexing,
-  kOptimizer,
-  kCommunication,
-  kCopy,
-  kOther,
-};
 std::string_view to_string(WorkKind kind);  // "matrix product"
 std::string_view plural_of(WorkKind kind);  // "matrix products"
 WorkKind work_kind(std::string_view name);  // kOther where the name says nothing

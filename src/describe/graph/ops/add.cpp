@@ -42,6 +42,7 @@ TensorId add(GraphBuilder& builder, TensorId a, TensorId b) {
 OpDefinition add_definition() {
   return {.kind = OpKind::kAdd,
           .name = "add",
+          .work = WorkKind::kElementwise,
           .inputs = {"a", "b"},
           .infer = infer,
           .cost = [](const OpView& op, const CostContext&,
@@ -54,6 +55,7 @@ OpDefinition add_definition() {
 OpDefinition sum_rows_definition() {
   return {.kind = OpKind::kSumRows,
           .name = "sum_rows",
+          .work = WorkKind::kReduction,
           .attributes = {{"kept_axes", std::int64_t{1}}},
           .inputs = {"x"},
           .infer = infer_sum_rows,

@@ -51,6 +51,7 @@ OpDefinition copy_definition() {
 OpDefinition cast_definition() {
   return {.kind = OpKind::kCast,
           .name = "cast",
+          .work = WorkKind::kCopy,
           .attributes = {{"to", std::string("f32")}},
           .inputs = {"x"},
           .infer =

@@ -123,6 +123,7 @@ OpDefinition cross_entropy_grad_definition() {
 OpDefinition vocab_max_definition() {
   return {.kind = OpKind::kVocabMax,
           .name = "vocab_max",
+          .work = WorkKind::kSoftmax,
           .attributes = {{"vocabulary", std::int64_t{0}}},
           .inputs = {"logits", "place"},
           .infer = infer_vocab_max,
@@ -134,6 +135,7 @@ OpDefinition vocab_max_definition() {
 OpDefinition vocab_sums_definition() {
   return {.kind = OpKind::kVocabSums,
           .name = "vocab_sums",
+          .work = WorkKind::kSoftmax,
           .attributes = {{"vocabulary", std::int64_t{0}}},
           .inputs = {"logits", "targets", "maximum", "place"},
           .infer = infer_vocab_sums,

@@ -107,6 +107,7 @@ SamplingSettings::SamplingSettings(const OpView& op, double temperature_given, d
 OpDefinition cache_write_definition() {
   return {.kind = OpKind::kCacheWrite,
           .name = "cache_write",
+          .work = WorkKind::kCopy,
           .inputs = {"cache", "rows", "positions?"},
           .infer = infer_cache_write,
           // The rest of the cache stays where it is.
@@ -119,6 +120,7 @@ OpDefinition cache_write_definition() {
 OpDefinition advance_definition() {
   return {.kind = OpKind::kAdvance,
           .name = "advance",
+          .work = WorkKind::kElementwise,
           .attributes = {{"by", std::int64_t{1}}},
           .inputs = {"counter"},
           .infer = infer_advance};
@@ -127,6 +129,7 @@ OpDefinition advance_definition() {
 OpDefinition select_rows_definition() {
   return {.kind = OpKind::kSelectRows,
           .name = "select_rows",
+          .work = WorkKind::kIndexing,
           .inputs = {"x", "lengths"},
           .infer = infer_select_rows,
           .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
@@ -137,6 +140,7 @@ OpDefinition select_rows_definition() {
 OpDefinition take_tokens_definition() {
   return {.kind = OpKind::kTakeTokens,
           .name = "take_tokens",
+          .work = WorkKind::kIndexing,
           .inputs = {"ids", "indices"},
           .infer = infer_take_tokens,
           .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
@@ -147,6 +151,7 @@ OpDefinition take_tokens_definition() {
 OpDefinition argmax_definition() {
   return {.kind = OpKind::kArgmax,
           .name = "argmax",
+          .work = WorkKind::kReduction,
           .attributes = {{"vocabulary", std::int64_t{0}}},
           .inputs = {"logits"},
           .infer = infer_argmax,

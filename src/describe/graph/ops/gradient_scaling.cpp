@@ -46,6 +46,7 @@ void update_loss_scale(GraphBuilder& builder, const UpdateLossScaleArgs& args) {
 OpDefinition squared_norm_definition() {
   return {.kind = OpKind::kSquaredNorm,
           .name = "squared_norm",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"factor", 1.0}},
           .inputs = {"gradients*"},
           .infer = infer_squared_norm,
@@ -55,6 +56,7 @@ OpDefinition squared_norm_definition() {
 OpDefinition grad_scale_definition() {
   return {.kind = OpKind::kGradScale,
           .name = "grad_scale",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"max_norm", 0.0}},
           .inputs = {"squared_norm", "loss_scale?"},
           .infer = [](const OpView& op) { return infer_scalars(op, 3); }};
@@ -63,6 +65,7 @@ OpDefinition grad_scale_definition() {
 OpDefinition update_loss_scale_definition() {
   return {.kind = OpKind::kUpdateLossScale,
           .name = "update_loss_scale",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"growth_interval", std::int64_t{2000}}},
           .inputs = {"found_inf", "loss_scale", "good_steps"},
           .infer = [](const OpView& op) { return infer_scalars(op, 2); }};

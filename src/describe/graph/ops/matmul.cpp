@@ -4,8 +4,8 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/op_definition.h"
+#include "nadi/graph/ops/activations.h"
 #include "nadi/graph/ops/definitions.h"
-#include "nadi/graph/ops/gelu.h"
 
 namespace nadi::inline describe {
 namespace {

@@ -94,6 +94,7 @@ OpDefinition next_update_definition() {
   const LearningRate rate;
   return {.kind = OpKind::kNextUpdate,
           .name = "next_update",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"decay", std::string(to_string(rate.decay))},
                          {"peak", rate.peak},
                          {"minimum", 0.0},

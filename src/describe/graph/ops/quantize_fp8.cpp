@@ -25,6 +25,7 @@ QuantizedTensor quantize_fp8(GraphBuilder& builder, TensorId x, DType format) {
 OpDefinition quantize_fp8_definition() {
   return {.kind = OpKind::kQuantizeFp8,
           .name = "quantize_fp8",
+          .work = WorkKind::kElementwise,
           .attributes = {{"format", std::string("f8e4m3")}},
           .inputs = {"x"},
           .infer = infer,

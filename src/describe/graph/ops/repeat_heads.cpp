@@ -32,6 +32,7 @@ TensorId repeat_heads(GraphBuilder& builder, TensorId x, std::int64_t times) {
 OpDefinition repeat_heads_definition() {
   return {.kind = OpKind::kRepeatHeads,
           .name = "repeat_heads",
+          .work = WorkKind::kCopy,
           .attributes = {{"times", std::int64_t{1}}},
           .inputs = {"x"},
           .infer = infer,
@@ -48,6 +49,7 @@ OpDefinition repeat_heads_definition() {
 OpDefinition sum_head_groups_definition() {
   return {.kind = OpKind::kSumHeadGroups,
           .name = "sum_head_groups",
+          .work = WorkKind::kReduction,
           .attributes = {{"times", std::int64_t{1}}},
           .inputs = {"x"},
           .infer = infer_sum,

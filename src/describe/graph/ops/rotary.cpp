@@ -79,6 +79,7 @@ TensorId rotary(GraphBuilder& builder, const RotaryArgs& args) {
 OpDefinition rotary_definition() {
   return {.kind = OpKind::kRotary,
           .name = "rotary",
+          .work = WorkKind::kElementwise,
           .attributes = {{"heads", std::int64_t{1}},
                          {"theta", 10000.0},
                          {"factor", 1.0},

@@ -43,6 +43,7 @@ void sgd(GraphBuilder& builder, const SgdArgs& args) {
 OpDefinition sgd_definition() {
   return {.kind = OpKind::kSgd,
           .name = "sgd",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"momentum", 0.0}, {"weight_decay", 0.0}},
           .inputs = {"parameter", "gradient", "learning_rate", "momentum?", "master?", "grad_scale?",
                      "found_inf?", "decay_factor?"},

@@ -45,6 +45,7 @@ void sgd_sai(GraphBuilder& builder, const SgdSaiArgs& args) {
 OpDefinition sgd_sai_definition() {
   return {.kind = OpKind::kSgdSai,
           .name = "sgd_sai",
+          .work = WorkKind::kOptimizer,
           .attributes = {{"momentum", 0.0}, {"weight_decay", 0.0}},
           .inputs = {"parameter", "gradient", "learning_rate", "lr_scale", "momentum?", "master?",
                      "grad_scale?", "found_inf?", "decay_factor?"},

@@ -29,6 +29,7 @@ TensorId swiglu(GraphBuilder& builder, TensorId gate, TensorId up) {
 OpDefinition swiglu_definition() {
   return {.kind = OpKind::kSwiglu,
           .name = "swiglu",
+          .work = WorkKind::kElementwise,
           .inputs = {"gate", "up"},
           .infer = infer,
           .cost = [](const OpView& op, const CostContext&,
@@ -46,6 +47,7 @@ OpDefinition swiglu_definition() {
 OpDefinition swiglu_grad_definition() {
   return {.kind = OpKind::kSwigluGrad,
           .name = "swiglu_grad",
+          .work = WorkKind::kElementwise,
           .inputs = {"gate", "up", "dy"},
           .infer = infer_grad,
           .cost = [](const OpView& op, const CostContext&,

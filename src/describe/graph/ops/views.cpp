@@ -271,6 +271,7 @@ OpDefinition split_definition() {
 OpDefinition concat_definition() {
   return {.kind = OpKind::kConcat,
           .name = "concat",
+          .work = WorkKind::kCopy,
           .attributes = {{"axis", std::int64_t{0}}},
           .inputs = {"parts*"},
           .infer = infer_concat,

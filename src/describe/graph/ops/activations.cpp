@@ -1,4 +1,4 @@
-#include "nadi/graph/ops/gelu.h"
+#include "nadi/graph/ops/activations.h"
 
 #include "nadi/base/error.h"
 #include "nadi/graph/gradient_rule.h"

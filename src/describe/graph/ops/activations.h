@@ -1,3 +1,5 @@
+// Activations, element by element.
+//
 // The Gaussian error linear unit as an op of its own; matmul can do it as its epilogue.
 //   erf form:  0.5 x (1 + erf(x / sqrt 2))
 //   tanh form: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
