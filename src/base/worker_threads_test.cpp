@@ -25,8 +25,10 @@ TEST(ParallelFor, DoesEveryTaskOnce) {
       ++done[task];
       worker[task] = by;
     });
-    EXPECT_THAT(done, Each(1)) << threads;
-    EXPECT_THAT(worker, Each(Lt(std::max<std::size_t>(threads, 1)))) << threads;
+    EXPECT_THAT(std::vector<int>(done.begin(), done.end()), Each(1)) << threads;
+    EXPECT_THAT(std::vector<std::size_t>(worker.begin(), worker.end()),
+                Each(Lt(std::max<std::size_t>(threads, 1))))
+        << threads;
   }
   parallel_for(0, 4, [](std::size_t, std::size_t) { FAIL(); });
 }
