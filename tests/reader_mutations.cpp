@@ -136,8 +136,9 @@ void make_nsys_export() {
 }
 void make_kinds() {
   copy_here(repository() / "examples" / "traces" / "run_rank0_device.json", "profile.json");
-  write_bytes("kinds.json",
-              R"({"my_kernel": "matrix product", "ampere_sgemm": "attention", "elementwise": "copy"})");
+  write_bytes(
+      "kinds.json",
+      R"({"my_kernel": "matrix product", "ampere_sgemm": "attention", "elementwise": "copy and fill"})");
 }
 void make_torch_files() {
   copy_small(repository() / "src" / "torch_file" / "corpus" / "fuzz_torch_file", "files", 100'000);
