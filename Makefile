@@ -76,9 +76,9 @@ test-fast: dependencies ## the tests that take seconds
 	$(MAKE) build-tests
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --label-regex fast
 
-soak: dependencies ## the long forms of the tests of faults, about an hour (ONLY="kills hangs": some; tests/soak.sh --list)
+soak: dependencies ## the long forms of the tests of faults, about an hour (LONG=yes: all of each, three hours; ONLY="kills hangs": some)
 	$(MAKE) build-tests
-	tests/soak.sh $(BUILD) $(ONLY)
+	tests/soak.sh $(if $(LONG),--long) $(BUILD) $(ONLY)
 
 check: dependencies ## other builds and their tests, one after the other, about two hours (ONLY=asan: one; tests/other_builds.sh)
 	$(MAKE) test-dependencies

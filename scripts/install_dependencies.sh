@@ -88,6 +88,7 @@ finish() {
   [ "${1:-}" != --tests ] || install_browser || echo "note: tests of pages in a browser will be skipped" >&2
   [ "${1:-}" != --tests ] || install_slurm || echo "note: tests with a real Slurm will be skipped" >&2
   [ "${1:-}" != --tests ] || install_servers openssh-server || echo "note: tests of ranks on several hosts will run without ssh" >&2
+  [ "${1:-}" != --tests ] || install_servers buildah || echo "note: tests of containers will start none" >&2
   [ "${1:-}" != --tests ] || install_servers postgresql || echo "note: tests with a PostgreSQL server will be skipped" >&2
   exit 0
 }

@@ -99,11 +99,11 @@ class Case:
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {self.name}: {' '.join(command)}: {done.stderr}")
 
-    def start(self, **die):
+    def start(self, rank=0, **die):
         environment = dict(os.environ, LD_PRELOAD=self.library, NADI_DIE_FOLDER=self.run)
         environment.update({f"NADI_DIE_{key.upper()}": str(value) for key, value in die.items()})
         if self.ranks > 1:
-            environment["NADI_DIE_RANKED"] = "1"
+            environment["NADI_DIE_RANK"] = str(rank)
         return subprocess.run(self.resume, env=environment, capture_output=True, text=True, cwd=self.work, timeout=300)
 
     def reset(self):
@@ -190,7 +190,10 @@ class Case:
     def kill_at_instants(self, count, every, rng):
         for number in range(count):
             moment = rng.randrange(1, self.microseconds)
-            self.kill(f"killed after {moment} us", number % every == 0, after=moment)
+            # Every rank in turn; one that writes nothing has no such instant, and rank 0 is killed instead.
+            for rank in dict.fromkeys((number % self.ranks, 0)):
+                if self.kill(f"rank {rank} killed after {moment} us", number % every == 0, rank=rank, after=moment):
+                    break
 
 
 def make_inputs(nadi, work):

@@ -130,7 +130,7 @@ section() {  # TITLE FILE_OF_LINES
   set +u  # as in the shell of a user
   local folder=$work/${1//[^A-Za-z0-9]/_} line count=0 began
   mkdir -p "$folder" && cd "$folder" || exit 1
-  cp "$source"/{build.sh,run.sh,docker-compose.yml,Dockerfile,Dockerfile.cuda} .
+  cp -P "$source"/{build.sh,run.sh,docker-compose.yml,Dockerfile,Dockerfile.cuda,run_{gpt2,bert,all_experiments}.sh} .
   cp -r "$source/scripts" .
   prepare "$1"
   # The shell of the user, whose variables and folder stay from line to line.

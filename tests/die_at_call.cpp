@@ -6,7 +6,7 @@
 // - NADI_DIE_AT: the number of the call to die at, from 1 on; 0: none. A write is done by half before.
 // - NADI_DIE_AFTER: microseconds after the first such call to die at; 0: never.
 // - NADI_DIE_REPORT: a file that gets the number of calls, and the microseconds from the first to the end.
-// - NADI_DIE_RANKED: if it is set, only rank 0 of a job of mpirun is concerned.
+// - NADI_DIE_RANK: if it is set, only this rank of a job of mpirun is concerned.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -49,7 +49,8 @@ long number_of(const char* name) {
 
 __attribute__((constructor)) void start() {
   const char* const rank = getenv("OMPI_COMM_WORLD_RANK");
-  if (getenv("NADI_DIE_RANKED") != nullptr && (rank == nullptr || std::strcmp(rank, "0") != 0)) return;
+  const char* const wanted = getenv("NADI_DIE_RANK");
+  if (wanted != nullptr && (rank == nullptr || std::strcmp(rank, wanted) != 0)) return;
   folder = getenv("NADI_DIE_FOLDER");
   if (folder == nullptr) return;
   die_at = number_of("NADI_DIE_AT");

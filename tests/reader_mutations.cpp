@@ -112,6 +112,8 @@ void make_old_trace() {
 void make_trace_json() {
   make_trace();
   must("convert step.0.et -o json/step.0.json --format chakra-json");
+  must("convert step.0.et -o json/step.0.jsonl --format chakra-json");
+  copy_small(repository() / "src" / "chakra" / "corpus" / "fuzz_chakra_json", "json", 100'000);
 }
 void make_node_link() {
   make_trace();
@@ -121,12 +123,22 @@ void make_profiles() {
   copy_small(repository() / "examples" / "traces", ".", 100'000);
   copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_kineto_reader", "profiles", 100'000);
 }
+// Of a few kilobytes each: one that holds megabytes takes half a second, and has no other places to be damaged.
 void make_compressed() {
   copy_small(repository() / "src" / "input" / "corpus" / "fuzz_chunked_input", "packed", 100'000);
+  copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_kineto_reader", "packed", 100'000);
   copy_small(repository() / "examples" / "traces", "packed", 100'000);
-  copy_small(shared_data() / "traces", "packed", 300'000);
   for (const char* file : {"packed/run_rank0_host.json", "packed/run_rank0_device.json"})
-    if (std::system((std::string("gzip -kf ") + file).c_str()) != 0) std::exit(1);
+    if (std::system((std::string("gzip -f ") + file).c_str()) != 0) std::exit(1);
+}
+void make_nsys_export() {
+  copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_nsys_profile", "exports", 100'000);
+}
+void make_kinds() {
+  copy_here(repository() / "examples" / "traces" / "run_rank0_device.json", "profile.json");
+  write_bytes(
+      "kinds.json",
+      R"({"my_kernel": "matrix product", "ampere_sgemm": "attention", "elementwise": "copy and fill"})");
 }
 void make_torch_files() {
   copy_small(repository() / "src" / "torch_file" / "corpus" / "fuzz_torch_file", "files", 100'000);
@@ -153,6 +165,10 @@ void make_safetensors() {
   copy_small(repository() / "src" / "checkpoint" / "corpus" / "fuzz_safetensors_reader", "files", 100'000);
   make_checkpoint();
   fs::copy_file("run/checkpoint-1/model.safetensors", "files/model.safetensors");
+}
+void make_shards() {
+  make_checkpoint();
+  must("checkpoint convert --load-dir run --save-dir shards --to hf --max-shard-size 10KB");
 }
 void make_megatron_checkpoint() {
   make_checkpoint();
@@ -220,8 +236,13 @@ void make_studies() {
   copy_small(repository() / "src" / "study" / "corpus" / "fuzz_study_journal", "studies", 100'000);
   must("tune --param x=1:4 --trials 3 --metric exit-code --study studies/made.db --no-logs -- test {{x}}");
 }
+// A model with few weights: those of bert-tiny take a hundred times as long to draw as the file to read.
 void make_squad() {
   write_bytes("squad.json", kSquad);
+  write_bytes("tiny.json", R"({"model_type": "bert", "vocab_size": 512, "max_position_embeddings": 16,
+ "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16,
+ "type_vocab_size": 2})");
+  must("data tokenizer --input squad.json --vocab-size 300 --type wordpiece -o tok");
 }
 
 const std::vector<Reader>& readers() {
@@ -232,12 +253,14 @@ const std::vector<Reader>& readers() {
        {"check {}", "show {}", "convert {} -o out/x.json --format chakra-json --force"},
        true},
       {"chakra-old", make_old_trace, {"old"}, {"check {}", "show {}", "check {} --lenient"}, true},
-      {"chakra-json", make_trace_json, {"json/step.0.json"}, {"check {}", "check {} --lenient"}, true},
+      {"chakra-json", make_trace_json, {"json"}, {"check {}", "check {} --lenient"}, true},
       {"node-link", make_node_link, {"graph.json"}, {"check {}", "draw {} -o out.dot --force"}, true},
       {"kineto",
        make_profiles,
        {"run_rank0_device.json", "profiles"},
        {"analyze {}", "analyze {} --lenient", "timeline {} -o out.html --force"}},
+      {"nsys-export", make_nsys_export, {"exports"}, {"analyze {}", "timeline {} -o out.html --force"}},
+      {"kinds", make_kinds, {"kinds.json"}, {"analyze profile.json --kinds {}"}},
       {"pytorch-host",
        make_profiles,
        {"run_rank0_host.json"},
@@ -254,6 +277,14 @@ const std::vector<Reader>& readers() {
        true},
       {"model-config", make_config, {"config.json"}, {"show {}"}},
       {"checkpoint", make_checkpoint, {"run"}, {"checkpoint show run", "checkpoint show run --tensors"}},
+      {"checksums",
+       make_checkpoint,
+       {"run/checkpoint-1/nadi_checksums.json"},
+       {"checkpoint show run --verify", "checkpoint convert --load-dir run --save-dir out --to hf --force"}},
+      {"weight-shards",
+       make_shards,
+       {"shards"},
+       {"checkpoint show shards --verify", "checkpoint show shards --tensors"}},
       {"megatron-checkpoint", make_megatron_checkpoint, {"mega"}, {"checkpoint show mega"}},
       {"torch-dist",
        make_distributed_checkpoint,
@@ -296,6 +327,10 @@ const std::vector<Reader>& readers() {
        make_shell_settings,
        {"old/_00_conf.sh"},
        {"job submit --from {} --script old/_02_homo_job.sh --dry-run"}},
+      {"sbatch-script",
+       make_shell_settings,
+       {"old/_02_homo_job.sh"},
+       {"job submit --from old/_00_conf.sh --script {} --dry-run"}},
       {"job-logs",
        make_job_logs,
        {"10932251"},
@@ -305,7 +340,10 @@ const std::vector<Reader>& readers() {
       {"squad",
        make_squad,
        {"squad.json"},
-       {"train bert-tiny --data {} --max-steps 1 --batch-size 1 --seq-length 16 --skip-eval"}},
+       {"train tiny.json --data {} --tokenizer tok --max-steps 1 --batch-size 1 --max-seq-length 16 "
+        "--skip-eval "
+        "--threads 1",
+        "data tokenizer --input {} --vocab-size 300 --type wordpiece -o t --force"}},
   };
   return kReaders;
 }

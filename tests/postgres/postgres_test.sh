@@ -27,8 +27,9 @@ cd "$folder/work"
 for number in $(seq 0 39); do echo "CREATE SCHEMA t$number;"; done | psql -qX -d "$url"
 NADI_TEST_POSTGRES=$url "$study_test" --gtest_filter='*Postgres*' --gtest_brief=1 || fail "study_test on the server"
 
-# Workers that are killed: nothing lost, nothing doubled.
-python3 "$here/../study_kill_test.py" "$tool" 4 60 2 1 "$url" || fail "workers that are killed"
+# Workers that are killed: nothing lost, nothing doubled. Workers, trials and kills.
+read -ra numbers <<<"${NADI_POSTGRES_WORKERS:-4 60 2}"
+python3 "$here/../study_kill_test.py" "$tool" "${numbers[@]}" 1 "$url" || fail "workers that are killed"
 sql 'DROP SCHEMA public CASCADE; CREATE SCHEMA public'
 
 # A study of `nadi tune`, seen by its other commands; the password of an address is never shown.

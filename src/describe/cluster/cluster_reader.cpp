@@ -209,7 +209,8 @@ Cluster load_cluster(const std::string& what) {
     return read_root(document.root(), what);
   }
   if (auto found = find_cluster(what)) return *std::move(found);
-  if (const std::string why = why_no_cluster(what); !why.empty()) throw usage_error(why);
+  if (const std::string why = why_no_cluster(what); !why.empty())
+    throw usage_error(why, "'nadi clusters' lists the clusters");
   throw usage_error(format("unknown cluster '{}'", what), did_you_mean(what, cluster_names()));
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -117,6 +118,23 @@ TEST_F(ConfigFile, ReadsLlama31WithItsRope) {
   EXPECT_FALSE(config.attention_bias);
 }
 
+TEST_F(ConfigFile, AScalingThatCannotBeNamesTheNumber) {
+  const auto refusal = [this](const char* factor, const char* low, const char* high, const char* positions) {
+    return error_of(
+               format(
+                   R"({{"model_type": "llama", "vocab_size": 256, "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 512,
+      "rope_scaling": {{"factor": {}, "low_freq_factor": {}, "high_freq_factor": {},
+                       "original_max_position_embeddings": {}, "rope_type": "llama3"}}}})",
+                   factor, low, high, positions))
+        .message();
+  };
+  EXPECT_EQ(refusal("0", "1", "4", "64"), "factor is 0; it is above 0");
+  EXPECT_EQ(refusal("8", "-1", "4", "64"), "low_freq_factor is -1; it is above 0");
+  EXPECT_EQ(refusal("8", "1", "0.5", "64"), "high_freq_factor is 0.5; it is above low_freq_factor, 1");
+  EXPECT_EQ(refusal("8", "1", "4", "0"), "original_max_position_embeddings is 0; it is 1 or more");
+}
+
 // As the hub has it for Mistral-7B-v0.1.
 constexpr const char* kMistral = R"({
   "architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu",
@@ -179,6 +197,10 @@ TEST_F(ConfigFile, Qwen2sWindowIsInLayersFromANumberOn) {
   EXPECT_EQ(config.first_window_layer, 24);
   EXPECT_THAT(error_of(replaced(kQwen2, R"("use_mrope": false)", R"("use_mrope": true)")).message(),
               HasSubstr("only with use_mrope = false"));
+  const std::string low = replaced(on, R"(layers": 28)", R"(layers": 24)");
+  EXPECT_THAT(error_of(replaced(low, "2048", "0")).message(), HasSubstr("sliding_window is 0: a window has"));
+  EXPECT_THAT(error_of(replaced(on, R"(layers": 28)", R"(layers": -1)")).message(),
+              HasSubstr("max_window_layers is -1: layers count from 0"));
 }
 
 TEST_F(ConfigFile, Qwen2sLayerTypesMustSayTheSame) {

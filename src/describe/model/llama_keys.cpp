@@ -1,6 +1,7 @@
 #include "nadi/model/llama_keys.h"
 
 #include <array>
+#include <utility>
 
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
@@ -29,11 +30,17 @@ void read_rope(JsonValue rope, RotaryFrequencies& rotary) {
   rotary.low_frequency_factor = rope.at("low_freq_factor").as_double();
   rotary.high_frequency_factor = rope.at("high_freq_factor").as_double();
   rotary.original_positions = rope.at("original_max_position_embeddings").as_int64();
-  if (rotary.factor <= 0 || rotary.original_positions < 1 ||
-      !(rotary.high_frequency_factor > rotary.low_frequency_factor) || rotary.low_frequency_factor <= 0)
-    throw error_at(rope, "the numbers of this scaling do not make sense",
-                   "factor and original_max_position_embeddings must be positive, "
-                   "high_freq_factor above low_freq_factor above 0");
+  for (const auto& [key, value] :
+       {std::pair{"factor", rotary.factor}, std::pair{"low_freq_factor", rotary.low_frequency_factor}})
+    if (!(value > 0)) throw error_at(rope.at(key), format("{} is {}; it is above 0", key, value));
+  if (rotary.original_positions < 1)
+    throw error_at(
+        rope.at("original_max_position_embeddings"),
+        format("original_max_position_embeddings is {}; it is 1 or more", rotary.original_positions));
+  if (!(rotary.high_frequency_factor > rotary.low_frequency_factor))
+    throw error_at(rope.at("high_freq_factor"),
+                   format("high_freq_factor is {}; it is above low_freq_factor, {}",
+                          rotary.high_frequency_factor, rotary.low_frequency_factor));
 }
 
 }  // namespace

@@ -48,9 +48,10 @@ void read_qwen2_config(ConfigKeys& keys, ModelConfig& config) {
   const std::int64_t window = keys.integer_or("sliding_window", kQwenWindow);
   const std::int64_t first = keys.integer_or("max_window_layers", kQwenFirstWindowLayer);
   if (keys.boolean_or("use_sliding_window", false) && first < config.layers) {
-    if (window < 1 || first < 0)
-      throw error_at(keys.value(),
-                     format("a window of {} tokens in layers from {} on does not make sense", window, first));
+    if (window < 1)
+      throw error_at(keys.value(), format("sliding_window is {}: a window has 1 token or more", window));
+    if (first < 0)
+      throw error_at(keys.value(), format("max_window_layers is {}: layers count from 0", first));
     config.attention_window = window;
     config.first_window_layer = first;
   }

@@ -98,15 +98,20 @@ void write_checksums(AtomicFolder& folder, const std::map<std::string, Safetenso
       files[name] = Json{{"size", file.bytes().size()}, {"crc32c", in_digits(crc32c(file.bytes()))}};
     }
   }
-  std::string text = dump_json(Json{{"format", kManifestFormat},
-                                    {"version", kManifestVersion},
-                                    {"chunk", kSumChunk},
-                                    {"files", std::move(files)},
-                                    {"manifest", kNoSum}});
+  const std::optional<std::string> text = with_own_checksum(dump_json(Json{{"format", kManifestFormat},
+                                                                           {"version", kManifestVersion},
+                                                                           {"chunk", kSumChunk},
+                                                                           {"files", std::move(files)},
+                                                                           {"manifest", kNoSum}}));
+  check(text.has_value(), "a manifest has a place for its own checksum");
+  folder.write(within.empty() ? kChecksumsFile : within + "/" + kChecksumsFile, *text);
+}
+
+std::optional<std::string> with_own_checksum(std::string text) {
   const auto place = place_of_own_sum(text);
-  check(place.has_value(), "a manifest has a place for its own checksum");
+  if (!place) return std::nullopt;
   text.replace(*place, kDigits, in_digits(own_sum(text, *place)));
-  folder.write(within.empty() ? kChecksumsFile : within + "/" + kChecksumsFile, text);
+  return text;
 }
 
 std::string no_checksums_note(const std::string& file) {
@@ -122,6 +127,11 @@ std::optional<ChecksumManifest> ChecksumManifest::read(const fs::path& folder) {
     const MappedFile file(path);
     text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   }
+  return parse(std::move(text), folder);
+}
+
+ChecksumManifest ChecksumManifest::parse(std::string text, const fs::path& folder) {
+  const fs::path path = folder / kChecksumsFile;
   const auto place = place_of_own_sum(text);
   if (!place || in_digits(own_sum(text, *place)) != std::string_view(text).substr(*place, kDigits))
     throw input_error({.file = path.string()}, "the list of checksums is damaged: its own checksum differs",
@@ -141,6 +151,9 @@ std::optional<ChecksumManifest> ChecksumManifest::read(const fs::path& folder) {
   manifest.chunk_ = root.at("chunk").as_int64();
   if (manifest.chunk_ < 1) throw error_at(root.at("chunk"), "a chunk has at least one byte");
   for (const auto& [name, entry] : root.at("files").items()) {
+    // A name with folders in it would lead out of the checkpoint.
+    if (name.empty() || name.find('/') != std::string_view::npos)
+      throw error_at_key(entry, format("{} is no name of a file in this folder", quoted_name(name)));
     entry.refuse_keys_except(kFileKeys);
     const std::int64_t size = entry.at("size").as_int64();
     if (const auto tensors = entry.find("tensors")) {

@@ -65,10 +65,15 @@ void write_checksums(AtomicFolder& folder, const std::map<std::string, Safetenso
 // For an archive of torch.save that has no checksums of its own.
 std::string no_checksums_note(const std::string& file);
 
+// The text of a manifest with its own checksum put right. Nothing where the text has no place for one.
+std::optional<std::string> with_own_checksum(std::string text);
+
 class ChecksumManifest {
  public:
   // Error (input) when it is damaged, or of a newer version.
   static std::optional<ChecksumManifest> read(const std::filesystem::path& folder);
+  // The text of one, of a folder.
+  static ChecksumManifest parse(std::string text, const std::filesystem::path& folder);
 
   // Small files that are there. Error (input) with the file when one has another size or sum.
   void check_files() const;

@@ -124,12 +124,20 @@ TEST_F(ChecksumManifestTest, AFolderWithoutAListIsNotChecked) {
 }
 
 TEST_F(ChecksumManifestTest, OfALaterVersion) {
-  std::string text =
-      R"({"format": "nadi checksums", "version": 2, "chunk": 1, "files": {}, "manifest": "00000000"})";
-  const std::string sum = format("{:08x}", crc32c(std::as_bytes(std::span(text))));
-  text.replace(text.find("00000000"), 8, sum);
-  write_text(path() / kChecksumsFile, text);
+  const auto text = with_own_checksum(
+      R"({"format": "nadi checksums", "version": 2, "chunk": 1, "files": {}, "manifest": "00000000"})");
+  ASSERT_TRUE(text.has_value());
+  write_text(path() / kChecksumsFile, *text);
   EXPECT_THAT(message_of_reading(), HasSubstr("version 2 of the format is not known; known is 1"));
+}
+
+TEST_F(ChecksumManifestTest, NamesOfOtherFolders) {
+  const auto text = with_own_checksum(
+      R"({"format": "nadi checksums", "version": 1, "chunk": 1, "files": {"../else": {"size": 1,
+ "crc32c": "00000000"}}, "manifest": "00000000"})");
+  ASSERT_TRUE(text.has_value());
+  write_text(path() / kChecksumsFile, *text);
+  EXPECT_THAT(message_of_reading(), HasSubstr("'../else' is no name of a file in this folder"));
 }
 
 }  // namespace

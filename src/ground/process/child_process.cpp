@@ -61,6 +61,7 @@ struct ChildStart {
   char** words;
   char** environment;
   int input, output, errors, report;  // report -1: none
+  int problem;                        // where an error of execve() is told
   pid_t parent;
   bool new_session;
   int death_signal;
@@ -82,9 +83,11 @@ struct ChildStart {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) ::signal(signal, SIG_DFL);
   execve(start.words[0], start.words, start.environment);
+  const int problem = errno;
   for (const char* part :
-       {"cannot start ", static_cast<const char*>(start.words[0]), ": ", strerrordesc_np(errno), "\n"})
+       {"cannot start ", static_cast<const char*>(start.words[0]), ": ", strerrordesc_np(problem), "\n"})
     if (part == nullptr || write(STDERR_FILENO, part, strlen(part)) < 0) break;
+  if (write(start.problem, &problem, sizeof problem) < 0) _exit(kCannotExecute);
   _exit(kCannotExecute);
 }
 
@@ -111,12 +114,19 @@ ChildProcess::ChildProcess(const ChildOptions& options) : kept_(!options.kept.em
   Pipe err = make_pipe();
   Pipe report;
   if (options.with_report) report = make_pipe();
+  // Not a number that the child's own descriptors get.
+  Pipe problem = make_pipe();
+  if (problem.write.get() <= kReportDescriptor)
+    problem.write = Descriptor(fcntl(problem.write.get(), F_DUPFD_CLOEXEC, kReportDescriptor + 1));
+  if (!problem.write.is_open()) throw system_error("make a pipe");
+  fcntl(problem.read.get(), F_SETFL, O_NONBLOCK);
   const ChildStart start{.words = const_cast<char**>(word_pointers.data()),
                          .environment = const_cast<char**>(environment_pointers.data()),
                          .input = nothing.get(),
                          .output = out.write.get(),
                          .errors = err.write.get(),
                          .report = report.write.get(),
+                         .problem = problem.write.get(),
                          .parent = getpid(),
                          .new_session = options.new_session,
                          .death_signal = options.death_signal};
@@ -130,6 +140,7 @@ ChildProcess::ChildProcess(const ChildOptions& options) : kept_(!options.kept.em
   out_ = LineStream(std::move(out.read));
   err_ = LineStream(std::move(err.read));
   if (options.with_report) report_ = LineStream(std::move(report.read));
+  problem_ = std::move(problem.read);
 }
 
 ChildProcess::~ChildProcess() {
@@ -142,6 +153,11 @@ const std::optional<EndStatus>& ChildProcess::poll_end() {
   int status = 0;
   if (!end_ && waitpid(pid_, &status, WNOHANG) == pid_) end_ = EndStatus::from_wait(status);
   return end_;
+}
+
+int ChildProcess::start_problem() {
+  int problem = 0;
+  return read(problem_.get(), &problem, sizeof problem) == sizeof problem ? problem : 0;
 }
 
 void ChildProcess::send_signal(int signal) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/process/descriptor.h"
 #include "nadi/process/end_status.h"
 #include "nadi/process/line_stream.h"
 
@@ -50,6 +51,8 @@ class ChildProcess {
 
   // How it ended; nothing while it runs.
   const std::optional<EndStatus>& poll_end();
+  // When it has ended: the number of the system's error where the program could not be executed, else 0.
+  int start_problem();
   // Nothing happens when it has ended. Of a kept child: SIGTERM, SIGINT or SIGHUP, for its process group.
   void send_signal(int signal);
   // Of a kept child: SIGKILL for it and for all that it has started. Others: for the child.
@@ -61,6 +64,7 @@ class ChildProcess {
   LineStream out_;
   LineStream err_;
   LineStream report_;
+  Descriptor problem_;  // closed by execve(), or what it says
   std::optional<EndStatus> end_;
 };
 

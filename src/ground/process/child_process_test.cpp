@@ -70,6 +70,16 @@ TEST(ChildProcess, SaysWhenAProgramCannotBeStarted) {
   const Ended ended = run_to_end({.words = {"/nowhere/at/all"}});
   EXPECT_EQ(ended.status, EndStatus{.exit_code = 127});
   EXPECT_THAT(ended.err, ElementsAre("cannot start /nowhere/at/all: No such file or directory"));
+  for (const char* kept : {"", "nadi-test-start"}) {
+    const auto problem_of = [&](const char* program, const char* word) {
+      ChildProcess child({.words = {program, "-c", word}, .kept = kept});
+      while (!child.poll_end()) usleep(1000);
+      return child.start_problem();
+    };
+    EXPECT_EQ(problem_of("/nowhere/at/all", ""), ENOENT);
+    EXPECT_EQ(problem_of("/etc/passwd", ""), EACCES);
+    EXPECT_EQ(problem_of("/bin/sh", "exit 127"), 0) << "the program's own exit code";
+  }
 }
 
 TEST(ChildProcess, IsKilledWithItsOwner) {

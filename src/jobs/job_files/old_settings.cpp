@@ -152,10 +152,7 @@ class OldJob {
     if (!alike && scripts_ == 0)
       note("HOMOGENEOUS_CLUSTER=false: without the scripts of master and slaves, all nodes are alike here");
     nodes_.set_counts(count("NNODES"), count("NPROC_PER_NODE"));
-    if (const auto world = count("WORLD_SIZE"); world && world->count != job_.ranks())
-      throw input_error(world->place,
-                        format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count, job_.ranks()),
-                        "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))");
+    check_world_size();
     std::int64_t degrees = 1;
     for (const std::string_view name : {"TENSOR_MP_SIZE", "DP_SIZE", "PIPELINE_MP_SIZE"})
       if (const auto degree = count(name)) degrees *= degree->count;
@@ -175,6 +172,22 @@ class OldJob {
                           format("MASTER_PORT is {}; the last port is {}", port->count, kLastPort));
       job_.master_port = port->count;
     }
+  }
+
+  // A shell takes what is set only further down as 0.
+  void check_world_size() const {
+    const auto world = count("WORLD_SIZE", 0);
+    if (!world || world->count == job_.ranks()) return;
+    std::string later;
+    for (const std::string_view name : {"NPROC_PER_NODE", "NNODES"})
+      if (const ShellSetting* const setting = find(name); setting && setting->line > *world->place.line)
+        later += format("{}{} in line {}", later.empty() ? "" : " and ", name, setting->line);
+    throw input_error(
+        world->place, format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count, job_.ranks()),
+        later.empty() ? "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))"
+                      : format("a shell does not know here what is set below, {}: move this line "
+                               "behind it",
+                               later));
   }
 
   void take_flags() {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
@@ -25,9 +26,13 @@ bool is_own_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 BeatFolder::BeatFolder(std::filesystem::path folder, int rank) : folder_(std::move(folder)), rank_(rank) {
+  usable_ = make();
+}
+
+bool BeatFolder::make() const {
   constexpr mode_t kOwnerOnly = 0700;
   mkdir(folder_.c_str(), kOwnerOnly);  // another rank may have been first
-  usable_ = is_own_folder(folder_);
+  return is_own_folder(folder_);
 }
 
 void BeatFolder::leave(int rank) const {
@@ -50,7 +55,12 @@ void BeatFolder::write(const RankBeat& beat) const {
   if (!usable_) return;
   const std::filesystem::path file = file_of(rank_), fresh = file.string() + ".new";
   {
-    const Descriptor out(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const auto open_fresh = [&] {
+      return open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    };
+    int opened = open_fresh();
+    if (opened < 0 && errno == ENOENT && make()) opened = open_fresh();
+    const Descriptor out(opened);
     const std::string text = to_line(beat);
     if (!out.is_open() || ::write(out.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       return;
@@ -58,15 +68,12 @@ void BeatFolder::write(const RankBeat& beat) const {
   rename(fresh.c_str(), file.c_str());
 }
 
-std::vector<RankBeat> BeatFolder::read() const {
+std::vector<RankBeat> BeatFolder::read(int ranks) const {
   std::vector<RankBeat> beats;
   if (!usable_) return beats;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kFile) || name.ends_with(".new")) continue;
-    std::ifstream in(entry->path());
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::ifstream in(file_of(rank));
+    if (!in) continue;
     std::string text;
     text.resize(kLongestBeat);
     in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -3,11 +3,11 @@
 //
 //   BeatFolder folder(path, rank);
 //   folder.write(beat);
-//   for (const RankBeat& beat : folder.read()) ...
+//   for (const RankBeat& beat : folder.read(ranks)) ...
 //   if (folder.claim()) ...                    // on one rank only: the one that tells of the hang
 //
 // The folder is this user's alone, or that of a job, which all nodes see. Nothing here fails: a folder that
-// cannot be written to is one in which nobody else is heard.
+// cannot be written to is one in which nobody else is heard, until it can; one that is gone is made again.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,9 @@ class BeatFolder {
 
   bool usable() const { return usable_; }
   void write(const RankBeat& beat) const;
-  std::vector<RankBeat> read() const;  // of all ranks, this one included
+  // Of ranks [0, ranks), this one included. Files are opened by name: what a folder lists may be old on a file
+  // system of several nodes, and misses files that are replaced at that moment.
+  std::vector<RankBeat> read(int ranks) const;
   bool claim() const;
   bool claimed() const;
   // Removes the file of a rank and, when it was the last, the folder. For other ranks: when they were killed.
@@ -34,10 +36,11 @@ class BeatFolder {
 
  private:
   std::filesystem::path file_of(int rank) const;
+  bool make() const;
 
   std::filesystem::path folder_;
   int rank_;
-  bool usable_ = false;
+  bool usable_ = false;  // the folder was this user's when it was made
 };
 
 }  // namespace nadi::inline jobs

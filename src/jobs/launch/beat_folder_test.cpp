@@ -23,7 +23,7 @@ TEST(BeatFolder, RanksHearEachOtherAndLeaveNothing) {
     one.write({.rank = 1, .number = 1});
     one.write({.rank = 1, .number = 2});
     write_text(path / "rank-7", "half a be");
-    const std::vector<RankBeat> beats = zero.read();
+    const std::vector<RankBeat> beats = zero.read(8);
     ASSERT_THAT(beats, SizeIs(2)) << "what is no beat is skipped";
     EXPECT_EQ(beats[0].number + beats[1].number, 3U);
     fs::remove(path / "rank-7");
@@ -32,6 +32,21 @@ TEST(BeatFolder, RanksHearEachOtherAndLeaveNothing) {
     EXPECT_TRUE(zero.claimed());
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+// Somebody cleared up: the next beat is there again.
+TEST(BeatFolder, AFolderThatIsGoneIsMadeAgain) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "beats";
+  const BeatFolder zero(path, 0);
+  const BeatFolder one(path, 1);
+  one.write({.rank = 1, .number = 1});
+  fs::remove_all(path);
+  EXPECT_THAT(zero.read(2), SizeIs(0));
+  zero.write({.rank = 0, .number = 2});
+  one.write({.rank = 1, .number = 2});
+  EXPECT_THAT(zero.read(2), SizeIs(2));
+  EXPECT_THAT(zero.read(1), SizeIs(1));
 }
 
 TEST(BeatFolder, ALinkIsNoFolderOfOurs) {

@@ -125,6 +125,8 @@ class RankWatch::Peers : public Channel {
     if (const std::filesystem::path path = folder_for_beats(options, ranks); !path.empty())
       folder_.emplace(path, rank);
     if (folder_ && !folder_->usable()) folder_.reset();
+    // Whether the others were started is for a launcher to know: of these is only known who was heard.
+    for (int other = 0; other < ranks; ++other) watch_.started(other);
   }
 
   void beat(const RankBeat& beat, bool hurry) override {
@@ -155,6 +157,7 @@ class RankWatch::Peers : public Channel {
 
   void end(RankWatchOptions::End end) override {
     end.tells = !folder_ || folder_->claim();
+    listen();
     look_at_neighbours();
     HangReport report = watch_.report();
     end.report = &report;
@@ -167,7 +170,7 @@ class RankWatch::Peers : public Channel {
  private:
   void listen() {
     if (!folder_) return;
-    for (const RankBeat& beat : folder_->read())
+    for (const RankBeat& beat : folder_->read(ranks_))
       if (beat.rank != rank_) watch_.heard(beat);
   }
 

@@ -67,7 +67,7 @@ std::string_view at(const RowTexts& row, RowField field) {
   return row[static_cast<std::size_t>(field)];
 }
 
-// What both programs say in the same way. Nothing when the row makes no sense.
+// What both programs say in the same way. Nothing when the row cannot be read.
 std::optional<JobStatus> read_shared(const RowTexts& row) {
   const auto nodes = expand_node_list(at(row, RowField::kNodes));
   if (!parse_slurm_id(at(row, RowField::kId)) || !nodes) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<JobStatus> read_shared(const RowTexts& row) {
 }
 
 // Cuts an answer into rows, of which the last field is a number and ends with its line. Where that is not so,
-// or where the row makes no sense, reading goes on with the next line.
+// or where the row cannot be read, reading goes on with the next line.
 template <class ReadOwn>
 SlurmRows read_rows(std::string_view answer, std::string_view separator, const ReadOwn& read_own) {
   SlurmRows rows;

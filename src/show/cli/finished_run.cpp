@@ -22,7 +22,9 @@ bool continues(const JobFile& job, const Flags& train) {
 
 void refuse_finished_run(const JobFile& job, const Flags& train) {
   const auto folder = train.text("--save-dir");
-  if (!folder || !continues(job, train) || job.container.kind != ContainerKind::kNone) return;
+  const bool goes_on = continues(job, train);
+  // What neither continues nor overwrites is refused by the training itself, once it has begun.
+  if (!folder || (!goes_on && train.given("--force")) || job.container.kind != ContainerKind::kNone) return;
   const std::string flag = train.given("--max-steps") ? "--max-steps" : "--train-iters";
   const auto steps = train.integer(flag);
   if (!steps) return;
@@ -35,8 +37,8 @@ void refuse_finished_run(const JobFile& job, const Flags& train) {
   throw Error(
       ErrorKind::kInfeasible, {.file = newest.path.string()},
       format("nothing is left to train: the run in {} has done {} of {} steps", *folder, newest.step, *steps),
-      format("--set run.train.{}={} goes on; --set run.train.save-dir=OTHER starts anew", flag.substr(2),
-             newest.step * 2));
+      format("--set run.train.{}={}{} goes on; --set run.train.save-dir=OTHER starts anew", flag.substr(2),
+             newest.step * 2, goes_on ? "" : ", and --resume among the words of run.train,"));
 }
 
 }  // namespace nadi::inline show

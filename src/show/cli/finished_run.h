@@ -1,4 +1,4 @@
-// A job of 'nadi train' that would continue a run which is done: nothing is left to train.
+// A job of 'nadi train' that names the folder of a run which is done: nothing is left to train.
 #pragma once
 
 #include "nadi/job_files/job_file.h"

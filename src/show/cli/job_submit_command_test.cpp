@@ -82,6 +82,16 @@ TEST(JobCommands, NothingIsLeftToTrainAfterTheLastStep) {
   EXPECT_EQ(longer.code, 0) << longer.err;
   EXPECT_THAT(in_one_line(longer.out), HasSubstr("--max-steps 4 "));
   EXPECT_EQ(run("job submit job.json --dry-run --set run.train.save-dir=other").code, 0);
+  // A job that does not say to resume would be refused by its training, once it runs.
+  const std::string plain =
+      "job submit job.json --dry-run --set "
+      "run.train=[\"gpt2-tiny\",\"--save-dir\",\"out\",\"--max-steps\",\"2\"";
+  const CliRun refused = run(plain + "]");
+  EXPECT_EQ(refused.code, 5);
+  EXPECT_THAT(refused.err,
+              HasSubstr("--set run.train.max-steps=4, and --resume among the words of run.train, goes on; "
+                        "--set run.train.save-dir=OTHER starts anew"));
+  EXPECT_EQ(run(plain + ",\"--force\"]").code, 0);
 }
 
 TEST(JobCommands, MistakesAreSaidBeforeAnythingIsSubmitted) {

@@ -114,7 +114,7 @@ class ShowCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional({.name = "MODEL|TRACE",
                           .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
-                                  "or a Chakra trace (.et)",
+                                  "or a Chakra trace (.et, .json)",
                           .fallback = "that of --plan"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
     flags.add({.names = {"--graph"}, .help = "print the ops of the step, one per line", .group = "output"});

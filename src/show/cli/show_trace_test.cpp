@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "nadi/base/format.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/trace/common_attributes.h"
@@ -86,6 +87,15 @@ TEST(ShowTrace, KnowsATraceByItsContent) {
   const WorkingFolder folder;
   write_trace("trace.bin", {{.id = 0}});
   EXPECT_EQ(run_json("show trace.bin")["total"]["nodes"], 1);
+  write_trace("t.et", {{.id = 2, .data = {1}, .more = num_ops(5)}, {.id = 1, .more = num_ops(7)}});
+  Json wanted = run_json("show t.et");
+  for (const char* file : {"t.json", "t.jsonl"}) {
+    ASSERT_EQ(run(format("convert t.et -o {}", file)).code, 0);
+    Json shown = run_json(format("show {}", file));
+    EXPECT_EQ(shown["bytes"], std::filesystem::file_size(file));
+    for (const char* key : {"file", "bytes"}) shown[key] = wanted[key];
+    EXPECT_EQ(shown, wanted) << file;
+  }
   write_text("config", kTinyConfig);
   EXPECT_EQ(run_json("show config")["model"]["layers"], 1);
   write_text("tidy", "{\n  \"model_type\": \"gpt5\"}");

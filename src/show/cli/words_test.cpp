@@ -71,6 +71,9 @@ TEST(Words, AnEmptyPromptIsAPrompt) {
   const CliRun done = run_words(
       {"generate", "gpt2-tiny", "--tokenizer", "tok", "--prompt", "", "--num-output-tokens", "2", "--json"});
   EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(run("generate gpt2-tiny --tokenizer tok --prompt= --num-output-tokens 2 --json").out, done.out);
+  EXPECT_EQ(run_words({"generate", "gpt2-tiny", "--tokenizer=", "--prompt", "a"}).err,
+            "error: --tokenizer needs a value\n  hint: see 'nadi generate --help'\n");
   EXPECT_EQ(run_words({"generate", "gpt2-tiny", "--tokenizer", "", "--prompt", "a"}).err,
             "error: --tokenizer needs a value\n  hint: see 'nadi generate --help'\n");
 }

@@ -94,7 +94,16 @@ void Flags::parse(std::span<const std::string> arguments) {
   bool only_words = false;
   for (const std::string& argument : arguments) {
     only_words = only_words || argument == "--";
-    reversed.push_back(only_words ? argument : with_dashes(argument));
+    const std::string word_of_flag = only_words ? argument : with_dashes(argument);
+    // "--flag=" has the empty value; CLI11 would take the next word.
+    const bool is_empty = !only_words && word_of_flag.starts_with("--") && word_of_flag.ends_with('=');
+    const FlagSpec* const spec = is_empty ? find(word_of_flag.substr(0, word_of_flag.size() - 1)) : nullptr;
+    if (spec != nullptr && !spec->value.empty()) {
+      reversed.push_back(word_of_flag.substr(0, word_of_flag.size() - 1));
+      reversed.emplace_back();
+    } else {
+      reversed.push_back(word_of_flag);
+    }
   }
   std::ranges::reverse(reversed);
   try {

@@ -1,10 +1,13 @@
 #include "nadi/chakra/trace_summary.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/chakra/chakra_json_reader.h"
 #include "nadi/input/content_kind.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_check.h"
@@ -72,28 +75,53 @@ std::int64_t longest_chain(const Trace& trace, const TraceIndex& index) {
 
 class Summarizer {
  public:
-  Summarizer(const fs::path& path, const std::function<void()>& at_node, const MemoryLimit& memory)
-      : path_(path), at_node_(at_node), reader_(path, {.memory = memory}) {}
+  Summarizer(const fs::path& path, const std::function<void()>& at_node) : path_(path), at_node_(at_node) {}
 
-  TraceSummary run() {
-    summary_.file = path_.string();
-    summary_.metadata = reader_.take_metadata();
-    for (TraceNode node; reader_.next(node);) {
+  TraceSummary of_records(const MemoryLimit& memory) {
+    ChakraReader reader(path_, {.memory = memory});
+    summary_.metadata = reader.take_metadata();
+    Trace skeleton;  // ids, names and dependencies only
+    std::vector<std::uint64_t> record_bytes;
+    for (TraceNode node, bare; reader.next(node);) {
+      byte_ = static_cast<std::int64_t>(reader.record_byte());
       at_node_();
       add(node);
+      bare.id = node.id;
+      bare.name = node.name;
+      bare.ctrl_deps.swap(node.ctrl_deps);
+      bare.data_deps.swap(node.data_deps);
+      skeleton.add(bare);
+      record_bytes.push_back(reader.record_byte());
+      expect_trace_memory(skeleton, reader.allowed(), reader.record_byte(), reader.record_size());
     }
-    const TraceOrigin origin{.file = path_.string(), .record_bytes = record_bytes_};
-    check_trace(skeleton_, origin);
-    summary_.longest_chain = longest_chain(skeleton_, TraceIndex(skeleton_));
-    summary_.stats = reader_.stats();
+    summary_.stats = reader.stats();
+    return finished(skeleton, record_bytes);
+  }
+
+  TraceSummary of_json(const MemoryLimit& memory) {
+    Trace trace = read_chakra_json(path_, {.memory = memory}, &summary_.stats);
+    TraceNode node;
+    for (std::size_t row = 0; row < trace.size(); ++row) {
+      at_node_();
+      trace.get(row, node);
+      add(node);
+    }
+    summary_.metadata = std::move(trace.metadata);
+    return finished(trace, {});
+  }
+
+ private:
+  TraceSummary finished(const Trace& trace, std::span<const std::uint64_t> record_bytes) {
+    check_trace(trace, {.file = path_.string(), .record_bytes = record_bytes});
+    summary_.file = path_.string();
+    summary_.longest_chain = longest_chain(trace, TraceIndex(trace));
     summary_.types = types_.take();
     summary_.phases = phases_.take();
     summary_.sections = sections_.take();
     return std::move(summary_);
   }
 
- private:
-  void add(TraceNode& node) {
+  void add(const TraceNode& node) {
     const std::int64_t num_ops = count_of(node, attribute_name::kNumOps);
     const std::int64_t tensor_size = count_of(node, attribute_name::kTensorSize);
     const std::int64_t comm_size = count_of(node, attribute_name::kCommSize);
@@ -117,19 +145,9 @@ class Summarizer {
       ++summary_.compute_nodes_without_num_ops;
     summary_.data_edges += static_cast<std::int64_t>(node.data_deps.size());
     summary_.control_edges += static_cast<std::int64_t>(node.ctrl_deps.size());
-
-    bare_.id = node.id;
-    bare_.name = node.name;
-    bare_.ctrl_deps.swap(node.ctrl_deps);
-    bare_.data_deps.swap(node.data_deps);
-    skeleton_.add(bare_);
-    record_bytes_.push_back(reader_.record_byte());
-    expect_trace_memory(skeleton_, reader_.allowed(), reader_.record_byte(), reader_.record_size());
   }
 
-  Place here() const {
-    return {.file = path_.string(), .byte = static_cast<std::int64_t>(reader_.record_byte())};
-  }
+  Place here() const { return {.file = path_.string(), .byte = byte_}; }
 
   // An attribute that counts something; 0 without it.
   std::int64_t count_of(const TraceNode& node, std::string_view name) const {
@@ -149,12 +167,9 @@ class Summarizer {
 
   const fs::path& path_;
   const std::function<void()>& at_node_;
-  ChakraReader reader_;
+  std::optional<std::int64_t> byte_;  // of the record that is read
   TraceSummary summary_;
   Grouping types_, phases_, sections_;
-  Trace skeleton_;  // ids, names and dependencies only
-  TraceNode bare_;
-  std::vector<std::uint64_t> record_bytes_;
 };
 
 }  // namespace
@@ -162,12 +177,17 @@ class Summarizer {
 bool is_trace(const fs::path& path) {
   if (path.extension() == ".et") return true;
   std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && content_kind(path) == FileKind::kChakra;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  const FileKind kind = content_kind(path);
+  return kind == FileKind::kChakra || kind == FileKind::kChakraJson;
 }
 
 TraceSummary summarize_trace(const fs::path& path, const std::function<void()>& at_node,
                              const MemoryLimit& memory) {
-  return Summarizer(path, at_node, memory).run();
+  std::error_code ignored;
+  const bool in_json = fs::is_regular_file(path, ignored) && content_kind(path) == FileKind::kChakraJson;
+  Summarizer summarizer(path, at_node);
+  return in_json ? summarizer.of_json(memory) : summarizer.of_records(memory);
 }
 
 }  // namespace nadi::inline traces

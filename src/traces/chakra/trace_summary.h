@@ -37,11 +37,11 @@ struct TraceSummary {
   std::vector<NodeGroup> sections;
 };
 
-// Whether `path` names a Chakra trace: it ends in .et, or is a file that starts like one.
+// Whether `path` names a Chakra trace: it ends in .et, or is a file that starts like one, in JSON, too.
 bool is_trace(const std::filesystem::path& path);
 
 // Reads the file node by node. Memory: of each node its id, name and dependencies, which the check for cycles
-// needs. Everything wrong with the file is Error (input) with the byte: damage, an id used twice, a parent
+// needs; of JSON the whole trace. Everything wrong with the file is Error (input) with the byte: damage, an id used twice, a parent
 // that is missing, a cycle, sizes that are negative or do not fit when added up. `at_node` is called for
 // each node.
 TraceSummary summarize_trace(const std::filesystem::path& path, const std::function<void()>& at_node,

@@ -393,7 +393,7 @@ KinetoTrace read_expected(ChunkedInput& input, const KinetoReadOptions& options,
 KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options) {
   ChunkedInput input(path);
   if (content_kind(input) == FileKind::kSqlite)
-    return read_kineto(nsys_as_kineto(path), path.string(), options);
+    return read_kineto(nsys_as_kineto(path, options.memory), path.string(), options);
   return read_expected(input, options, input.remaining().value_or(likely_unpacked_size(path)));
 }
 

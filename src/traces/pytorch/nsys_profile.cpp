@@ -9,9 +9,10 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 #endif
 
 namespace nadi::inline traces {
@@ -23,6 +24,9 @@ namespace {
 // The numbers of processes and threads are packed into one: 8 bits, 8 bits, process (24), thread (24).
 constexpr std::int64_t kIdBits = 24;
 constexpr std::int64_t kIdMask = (std::int64_t{1} << kIdBits) - 1;
+
+// Columns may be computed by an expression that the file brings along. Names of kernels have kilobytes.
+constexpr int kLongestValue = 16 << 20;  // bytes
 
 // Kinds of NVTX events that are ranges: pushed and popped, started and ended.
 constexpr std::string_view kRangeTypes = "(59, 60)";
@@ -53,7 +57,8 @@ class Row {
 
 class NsysProfile {
  public:
-  explicit NsysProfile(const std::filesystem::path& path) : file_(path.string()) {
+  NsysProfile(const std::filesystem::path& path, const MemoryLimit& memory)
+      : file_(path.string()), allowed_(memory.for_file(file_, std::filesystem::file_size(path))) {
     sqlite3* opened = nullptr;
     const int code =
         sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -61,6 +66,7 @@ class NsysProfile {
     if (code != SQLITE_OK) fail();
     // A file from elsewhere may have functions and views of its own.
     sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
   }
 
   std::string json() {
@@ -68,8 +74,11 @@ class NsysProfile {
                                      has_table("CUPTI_ACTIVITY_KIND_RUNTIME") || has_table("NVTX_EVENTS")))
       throw input_error({.file = file_}, "this is an SQLite database, not an export of Nsight Systems",
                         "nsys export --type sqlite FILE.nsys-rep writes one");
-    for_each("SELECT id, value FROM StringIds",
-             [&](const Row& row) { texts_.emplace(row.integer(0), row.text(1)); });
+    for_each("SELECT id, value FROM StringIds", [&](const Row& row) {
+      std::string text = row.text(1);
+      hold(text.size() + kPerText);
+      texts_.emplace(row.integer(0), std::move(text));
+    });
     add_devices();
     add_device_events();
     add_calls();
@@ -108,6 +117,11 @@ class NsysProfile {
     return found;
   }
 
+  void hold(std::size_t bytes) {
+    held_ += static_cast<std::int64_t>(bytes);
+    allowed_.expect(Bytes{held_}, std::nullopt, "the profile");
+  }
+
   std::string text_of(std::int64_t id) const {
     const auto found = texts_.find(id);
     return found == texts_.end() ? "" : found->second;
@@ -125,20 +139,24 @@ class NsysProfile {
   };
   void add(const Event& event) {
     constexpr std::int64_t kPerMicrosecond = 1000;
+    if (event.start < 0 || event.end < event.start) return;  // had not ended when the profile did
     const std::int64_t lasts = event.end - event.start;
-    if (event.start < 0 || lasts < 0) return;  // had not ended when the profile did
+    const std::size_t before = events_.size();
     events_ += format(
         R"({}{{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}.{:03}, "dur": {}.{:03}, "args": {{{}}}}})",
         events_.empty() ? "" : ",\n", event.category, quoted(event.name), event.process, event.thread,
         event.start / kPerMicrosecond, event.start % kPerMicrosecond, lasts / kPerMicrosecond,
         lasts % kPerMicrosecond, event.arguments);
+    hold(events_.size() - before);
   }
 
   void add_devices() {
     if (!has_table("TARGET_INFO_GPU") || !has_column("TARGET_INFO_GPU", "name")) return;
     std::string list;
     for_each("SELECT name FROM TARGET_INFO_GPU", [&](const Row& row) {
-      list += format(R"({}{{"name": {}}})", list.empty() ? "" : ", ", quoted(row.text(0)));
+      const std::string device = format(R"({}{{"name": {}}})", list.empty() ? "" : ", ", quoted(row.text(0)));
+      hold(device.size());
+      list += device;
     });
     if (!list.empty()) devices_ = format("\"deviceProperties\": [{}],\n", list);
   }
@@ -220,7 +238,11 @@ class NsysProfile {
         });
   }
 
+  static constexpr std::size_t kPerText = 64;  // of texts_, besides the text
+
   std::string file_;
+  MemoryAllowance allowed_;
+  std::int64_t held_ = 0;  // bytes
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::unordered_map<std::int64_t, std::string> texts_;  // StringIds
   std::string devices_;
@@ -229,13 +251,13 @@ class NsysProfile {
 
 }  // namespace
 
-std::string nsys_as_kineto(const std::filesystem::path& path) {
-  return NsysProfile(path).json();
+std::string nsys_as_kineto(const std::filesystem::path& path, const MemoryLimit& memory) {
+  return NsysProfile(path, memory).json();
 }
 
 #else
 
-std::string nsys_as_kineto(const std::filesystem::path& path) {
+std::string nsys_as_kineto(const std::filesystem::path& path, const MemoryLimit& /*memory*/) {
   throw environment_error(
       format("{}: this build of Nadi cannot read SQLite exports: it was built without SQLite", path.string()),
       "install libsqlite3-dev and build again");

@@ -9,14 +9,18 @@
 // nanoseconds.
 //
 // A file of several processes is one profile: their threads are told apart, their ranks are not. Error
-// (input) for a database that is not of Nsight Systems; Error (environment) in a build without SQLite.
+// (input) for a database that is not of Nsight Systems; Error (environment) in a build without SQLite, and
+// where names and events take more than `memory` (base/memory_limit.h): a small file can name a long text for
+// each of many events, or compute its texts.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
+#include "nadi/base/memory_limit.h"
+
 namespace nadi::inline traces {
 
-std::string nsys_as_kineto(const std::filesystem::path& path);
+std::string nsys_as_kineto(const std::filesystem::path& path, const MemoryLimit& memory = {});
 
 }  // namespace nadi::inline traces

@@ -92,5 +92,52 @@ TEST(NsysProfile, OtherDatabasesAreRefused) {
   }
 }
 
+// A range that never ended is left out, whatever the file says its end is: 9223372036854775807 ns after -5 ns
+// are more than 64 bits.
+TEST(NsysProfile, TimesBeyondANumberAreLeftOut) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  write_export(path);
+  Database(path).run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-5, 9223372036854775807, 0, 7, 12, 1, 1)");
+  EXPECT_EQ(read_kineto(path).events.size(), 5);
+}
+
+// 100 launches of a kernel whose name has 1 MB, which the file holds once: 100 MB.
+TEST(NsysProfile, ALongNameOfManyKernelsIsLimited) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  write_export(path);
+  Database(path).run(
+      "INSERT INTO StringIds VALUES (9, hex(zeroblob(500000)));"
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)"
+      " INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i + 1, 0, 7, i, 9, 9 FROM n;");
+  try {
+    read_kineto(path, {.memory = MemoryLimit(50_MiB)});
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error.message(), HasSubstr("the profile"));
+  }
+}
+
+// A text that an expression of the file computes, of 400 MB.
+TEST(NsysProfile, AComputedTextIsLimited) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  Database(path).run(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT AS (hex(zeroblob(200000000))));"
+      "INSERT INTO StringIds (id) VALUES (1);"
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid "
+      "INTEGER);");
+  try {
+    read_kineto(path);
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.message(), HasSubstr("too big"));
+  }
+}
+
 }  // namespace
 }  // namespace nadi::inline traces

@@ -98,6 +98,7 @@ class ProcessRun {
   ProcessRun(const TrialCommand& command, const ProcessLimits& limits, const ProcessHooks& hooks)
       : limits_(limits),
         hooks_(hooks),
+        program_(program_named(command.words.at(0)).string()),
         mark_(trial_mark()),
         gpu_(limits.gpu),
         start_(TrialClock::now()),
@@ -123,6 +124,7 @@ class ProcessRun {
     read_rest();
     end.left_behind = sweep(mark_);
     end.status = *child_.poll_end();
+    if (const int problem = child_.start_problem(); problem != 0) end.not_started = why_not(problem);
     end.peak_gpu_memory_mib = gpu_.peak_memory_mib();
     return end;
   }
@@ -131,9 +133,17 @@ class ProcessRun {
   ChildOptions options(const TrialCommand& command) const {
     ChildOptions options{.words = command.words, .environment = command.environment};
     options.kept = "nadi-trial-" + mark_.second;
-    options.words[0] = program_named(command.words.at(0)).string();
+    options.words[0] = program_;
     options.environment.push_back(mark_);
     return options;
+  }
+
+  // The file is there and may be executed; what the system cannot execute is what is in it.
+  std::string why_not(int problem) const {
+    const std::string why = problem == ENOENT    ? "the interpreter that it names is not there"
+                            : problem == ENOEXEC ? "neither a program nor a script that begins with '#!'"
+                                                 : std::generic_category().message(problem);
+    return format("cannot run '{}': {}", program_, why);
   }
 
   void read_output() {
@@ -174,6 +184,7 @@ class ProcessRun {
 
   const ProcessLimits& limits_;
   const ProcessHooks& hooks_;
+  std::string program_;
   std::pair<std::string, std::string> mark_;
   GpuWatch gpu_;
   TrialClock::time_point start_;

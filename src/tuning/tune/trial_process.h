@@ -53,6 +53,7 @@ struct ProcessEnd {
   std::optional<StopRequest> stopped = {};  // by us, and why
   bool killed = false;                      // SIGTERM was not enough
   std::size_t left_behind = 0;              // processes that could not be ended
+  std::string not_started = {};             // why the program could not be executed
   std::optional<double> peak_gpu_memory_mib = {};
 };
 

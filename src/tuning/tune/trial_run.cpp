@@ -91,6 +91,7 @@ class Repetition {
     } catch (const Error& error) {
       return ended(result, TrialEnd::kNotStarted, error.message());
     }
+    if (!end.not_started.empty()) return ended(result, TrialEnd::kNotStarted, end.not_started);
     result.seconds += end.seconds;
     result.cut_lines += reader_.cut_lines();
     if (end.peak_gpu_memory_mib)

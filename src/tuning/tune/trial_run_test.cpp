@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/process/child_process.h"
 #include "nadi/process/process_tree.h"
@@ -79,6 +80,22 @@ TEST_F(TrialRunTest, FailuresAreResultsWithReasons) {
   TrialSettings missing = settings("");
   missing.command.words = {"/no/such/program", "{{n}}"};
   EXPECT_EQ(run(missing).outcome, TrialEnd::kNotStarted);
+}
+
+// Files that are there, may be executed, and cannot be.
+TEST_F(TrialRunTest, AProgramThatTheSystemCannotExecuteHasNotStarted) {
+  TrialSettings broken = settings("");
+  for (const auto& [text, why] :
+       {std::pair{"#!/no/such/interpreter\n", "the interpreter that it names is not there"},
+        std::pair{"echo 1\n", "neither a program nor a script that begins with '#!'"}}) {
+    const std::filesystem::path script = folder_.path() / "script";
+    write_text(script, text);
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    broken.command.words = {script.string(), "{{n}}"};
+    const TrialResult result = run(broken);
+    EXPECT_EQ(result.outcome, TrialEnd::kNotStarted);
+    EXPECT_EQ(result.reason, format("cannot run '{}': {}", script.string(), why));
+  }
 }
 
 TEST_F(TrialRunTest, ExitCodesMayBeTheMetric) {
