@@ -1,11 +1,11 @@
 #include "nadi/cluster/catalogue.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 #include "nadi/cluster/catalogue_files.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/cluster/device_reader.h"
@@ -29,9 +29,8 @@ std::vector<Cluster> read_catalogue_clusters() {
 
 std::optional<Cluster> with_nodes(const Cluster& cluster, std::string_view number) {
   std::int32_t nodes = 0;
-  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), nodes);
-  if (problem != std::errc{} || end != number.data() + number.size() || nodes < 1 || nodes > kMostNodes ||
-      cluster.nodes.size() != 1 || cluster.levels.size() != 1)
+  if (!read_number(number, nodes) || nodes < 1 || nodes > kMostNodes || cluster.nodes.size() != 1 ||
+      cluster.levels.size() != 1)
     return std::nullopt;
   Cluster larger = cluster;
   larger.nodes.assign(static_cast<std::size_t>(nodes), 0);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "nadi/base/parse_bytes.h"
 #include "nadi/base/parse_duration.h"
 #include "nadi/base/parse_rate.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -37,9 +37,7 @@ std::optional<double> number_before(std::string_view text, std::string_view unit
   text.remove_suffix(unit.size());
   if (text.ends_with(' ')) text.remove_suffix(1);
   double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || end != text.data() + text.size() || !(number > 0) || number > 1e9)
-    return std::nullopt;
+  if (!read_number(text, number) || !(number > 0) || number > 1e9) return std::nullopt;
   return number;
 }
 

@@ -1,11 +1,11 @@
 #include "nadi/parallel/rank_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/units.h"
 
 namespace nadi::inline describe {
@@ -16,8 +16,7 @@ constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;  // of a list
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (!read_number(text, value) || value < 0) return std::nullopt;
   return value;
 }
 

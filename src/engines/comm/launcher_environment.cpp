@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "nadi/base/read_number.h"
 #include "nadi/comm/mpi_session.h"
 
 namespace nadi::inline engines {
@@ -39,8 +40,7 @@ std::int64_t leading_number(const std::string& text) {
 std::optional<std::int64_t> whole_number(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  if (!read_number(*text, number)) return std::nullopt;
   return number;
 }
 

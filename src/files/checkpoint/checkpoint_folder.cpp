@@ -1,13 +1,13 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/checkpoint/training_state.h"
 
 namespace nadi::inline files {
@@ -21,8 +21,7 @@ constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 std::optional<std::int64_t> step_of(const std::string& name) {
   const std::string_view digits = std::string_view(name).substr(kCheckpointPrefix.size());
   std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  if (!read_number(digits, step)) return std::nullopt;
   return step >= 0 && checkpoint_name(step) == name ? std::optional(step) : std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 #include "nadi/checkpoint/training_state.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline files {
 namespace {
@@ -54,8 +54,7 @@ std::int64_t count_of(JsonValue value) {
 std::uint64_t seed_of(JsonValue value) {
   const std::string& text = value.as_string();
   std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
+  if (!read_number(text, seed))
     throw error_at(value, format("'{}' must be a whole number of at most 64 bits, as a text", value.path()));
   return seed;
 }

@@ -1,12 +1,12 @@
 #include "nadi/data/data_path.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
+#include "nadi/base/read_number.h"
 #include "nadi/data/indexed_dataset.h"
 
 namespace nadi::inline files {
@@ -14,8 +14,7 @@ namespace {
 
 std::optional<double> parse_number(const std::string& word) {
   double number = 0;
-  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (problem != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  if (!read_number(word, number)) return std::nullopt;
   return number;
 }
 

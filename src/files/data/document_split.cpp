@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline files {
 namespace {
@@ -24,9 +24,7 @@ Weights parse_weights(std::string_view text) {
   std::string_view rest = text;
   for (double& weight : weights) {
     const std::string_view word = rest.substr(0, rest.find(separator));
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), weight);
-    if (problem != std::errc{} || end != word.data() + word.size() || !std::isfinite(weight) || weight < 0)
-      throw bad_weights(text);
+    if (!read_number(word, weight) || !std::isfinite(weight) || weight < 0) throw bad_weights(text);
     if (word.size() == rest.size()) return weights;
     rest.remove_prefix(word.size() + 1);
   }

@@ -1,13 +1,13 @@
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <system_error>
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline files {
 namespace {
@@ -20,8 +20,7 @@ constexpr std::string_view kRankPrefix = "mp_rank_";
 
 std::optional<std::int64_t> number_in(std::string_view digits) {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0) return std::nullopt;
+  if (!read_number(digits, number) || number < 0) return std::nullopt;
   return number;
 }
 

@@ -1,7 +1,8 @@
 #include "nadi/megatron_log/log_line_reader.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline files {
 namespace {
@@ -20,8 +21,7 @@ std::optional<Number> number_of(std::string_view text) {
   text = without_spaces(text);
   if (text.starts_with('+')) text.remove_prefix(1);
   Number value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, value)) return std::nullopt;
   return value;
 }
 

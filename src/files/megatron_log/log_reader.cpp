@@ -1,7 +1,6 @@
 #include "nadi/megatron_log/log_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/input/chunked_input.h"
 #include "nadi/megatron_log/log_line_reader.h"
 
@@ -34,17 +34,14 @@ bool is_digit(char c) {
 std::optional<double> parse_real(std::string_view text) {
   text = trimmed(text);
   double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
+  if (!read_number(text, value) || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   text = trimmed(text);
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, value)) return std::nullopt;
   return value;
 }
 

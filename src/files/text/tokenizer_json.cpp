@@ -1,10 +1,10 @@
 #include "nadi/text/tokenizer_json.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 #include "nadi/text/vocabulary_builder.h"
 
 namespace nadi::inline files {
@@ -59,9 +59,7 @@ std::vector<AddedToken> read_added_tokens_decoder(const JsonValue& root, Vocabul
   if (!list || list->is_null()) return tokens;
   for (const auto& [key, entry] : list->items()) {
     std::int64_t number = 0;
-    const auto [stop, failed] = std::from_chars(key.data(), key.data() + key.size(), number);
-    if (failed != std::errc() || stop != key.data() + key.size())
-      throw error_at_key(entry, format("'{}' is no token number", key));
+    if (!read_number(key, number)) throw error_at_key(entry, format("'{}' is no token number", key));
     tokens.push_back(read_added_token(entry, number, builder));
   }
   return tokens;

@@ -1,7 +1,6 @@
 #include "nadi/torch_file/torch_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/mapped_file.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_number.h"
 #include "nadi/torch_file/old_torch_format.h"
 #include "nadi/torch_file/pickle_node.h"
 #include "nadi/torch_file/zip_archive.h"
@@ -54,8 +54,7 @@ void check_version(const ZipArchive& archive, const std::string& root, const std
   constexpr int kFirst = 1, kLast = 10;  // as PyTorch has them
   const std::string_view text = short_text(archive, entry_at(archive, root + "/version", file), file);
   int version = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (failed != std::errc() || end != text.data() + text.size() || version < kFirst || version > kLast)
+  if (!read_number(text, version) || version < kFirst || version > kLast)
     throw input_error({.file = file}, format("the version of the file is {}; {} to {} are known",
                                              quote_for_message(text), kFirst, kLast));
 }

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <system_error>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline ground {
 namespace {
@@ -44,8 +44,7 @@ std::optional<HiddenName> parse_hidden_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
   const std::string_view pid = name.substr(dot + 1);
-  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), hidden.owner);
-  if (error != std::errc() || end != pid.data() + pid.size() || hidden.owner <= 0) return std::nullopt;
+  if (!read_number(pid, hidden.owner) || hidden.owner <= 0) return std::nullopt;
   hidden.purpose = name.substr(0, dot);
   return hidden;
 }

@@ -1,20 +1,19 @@
 #include "nadi/base/number_ranges.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline ground {
 namespace {
 
 std::optional<std::int64_t> number_from_0(std::string_view text) {
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (!read_number(text, value) || value < 0) return std::nullopt;
   return value;
 }
 

@@ -1,10 +1,11 @@
 #include "nadi/process/control_group.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline ground {
 namespace {
@@ -13,8 +14,7 @@ namespace fs = std::filesystem;
 
 std::optional<std::int64_t> parse(std::string_view text) {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, number)) return std::nullopt;
   return number;
 }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/process/descriptor.h"
 
 namespace nadi::inline ground {
@@ -54,8 +54,7 @@ std::vector<ProcessInfo> all_processes() {
        entry.increment(failure)) {
     const std::string name = entry->path().filename();
     pid_t pid = 0;
-    const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || stop != name.data() + name.size()) continue;
+    if (!read_number(name, pid)) continue;
     if (const auto info = process_info(pid)) processes.push_back(*info);
   }
   return processes;

@@ -2,9 +2,9 @@
 // does not have yet.
 
 #include "nadi/job_files/job_overrides.h"
+#include "nadi/base/read_number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "nadi/base/format.h"
@@ -43,9 +43,7 @@ Json value_of(const Json& schema, const std::string& text, const std::string& se
   }
   if (type == "integer") {
     std::int64_t number = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc{} || end != text.data() + text.size())
-      throw wrong_value(setting, "a whole number");
+    if (!read_number(text, number)) throw wrong_value(setting, "a whole number");
     return number;
   }
   Json value = Json::parse(text, nullptr, false);
@@ -76,8 +74,7 @@ const Json& member_schema(const Json& root, const Json& schema, const std::strin
 
 Json& element_at(Json& list, const std::string& key, const std::string& setting) {
   std::size_t index = 0;
-  const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), index);
-  if (problem != std::errc{} || end != key.data() + key.size() || index >= list.size())
+  if (!read_number(key, index) || index >= list.size())
     throw usage_error(
         format("--set {}: '{}' is none of the {} elements", quote_for_message(setting), key, list.size()),
         "the first is 0");

@@ -1,10 +1,10 @@
 #include "nadi/job_files/job_time.h"
 
-#include <charconv>
 #include <cstdint>
 #include <vector>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 namespace {
@@ -13,9 +13,7 @@ constexpr std::int64_t kMostSeconds = std::int64_t{10} * 366 * 24 * 3600;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || value < 0 || value > kMostSeconds)
-    return std::nullopt;
+  if (!read_number(text, value) || value < 0 || value > kMostSeconds) return std::nullopt;
   return value;
 }
 

@@ -1,11 +1,11 @@
 #include "nadi/job_files/old_nodes.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/parse_bytes.h"
+#include "nadi/base/read_number.h"
 #include "nadi/job_files/job_time.h"
 
 namespace nadi::inline jobs {
@@ -44,10 +44,8 @@ std::string file_name(const SbatchScript& script) {
 std::int64_t old_count(const std::string& name, const std::string& value, const Place& place,
                        std::int64_t least) {
   std::int64_t count = 0;
-  const char* end = value.data() + value.size();
-  const auto [at, problem] = std::from_chars(value.data(), end, count);
   constexpr std::int64_t kMost = 1 << 24;
-  if (problem != std::errc{} || at != end || count < least || count > kMost)
+  if (!read_number(value, count) || count < least || count > kMost)
     throw input_error(place,
                       format("{} is {}, not a number from {} on", name, quote_for_message(value), least));
   return count;

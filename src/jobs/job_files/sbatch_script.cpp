@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_number.h"
 #include "nadi/shell/shell_settings.h"
 #include "nadi/shell/shell_word.h"
 
@@ -148,9 +148,7 @@ std::optional<SbatchGpus> parse_sbatch_gpus(std::string_view text) {
     text.remove_prefix(colon + 1);
   }
   constexpr std::int64_t kMostGpus = 1 << 20;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), gpus.count);
-  if (problem != std::errc{} || end != text.data() + text.size() || gpus.count < 0 || gpus.count > kMostGpus)
-    return std::nullopt;
+  if (!read_number(text, gpus.count) || gpus.count < 0 || gpus.count > kMostGpus) return std::nullopt;
   return gpus;
 }
 

@@ -1,12 +1,12 @@
 // Pieces of lines of logs: labels, numbers, dates.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "nadi/base/ascii.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 
@@ -50,8 +50,7 @@ std::optional<Number> number_in(std::string_view text) {
     if (at == text.size()) return static_cast<Number>(whole);
   }
   Number value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, value)) return std::nullopt;
   return value;
 }
 

@@ -3,12 +3,12 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/launch/meeting_address.h"
 
 namespace nadi::inline jobs {
@@ -191,8 +191,7 @@ std::optional<int> LaunchMeeting::node_of(std::string_view host) {
   if (!host.starts_with(kHostPrefix)) return std::nullopt;
   host.remove_prefix(kHostPrefix.size());
   int node = 0;
-  const auto [end, error] = std::from_chars(host.data(), host.data() + host.size(), node);
-  return error == std::errc{} && end == host.data() + host.size() ? std::optional(node) : std::nullopt;
+  return read_number(host, node) ? std::optional(node) : std::nullopt;
 }
 
 void LaunchMeeting::start_daemon(int node, LaunchSocket agent, std::string_view words) {

@@ -3,11 +3,11 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 namespace {
@@ -49,8 +49,7 @@ std::optional<RankEnd> parse_end(std::string_view line) {
   if (!signal && !line.starts_with(kExit)) return std::nullopt;
   line.remove_prefix(signal ? kSignal.size() : kExit.size());
   int& number = signal ? end.status->signal : end.status->exit_code;
-  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  if (error != std::errc{} || stop != line.data() + line.size()) return std::nullopt;
+  if (!read_number(line, number)) return std::nullopt;
   return end;
 }
 

@@ -1,11 +1,11 @@
 #include "nadi/launch/rank_threads.h"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/launch/rank_supervisor.h"
 
 namespace nadi::inline jobs {
@@ -13,9 +13,7 @@ namespace nadi::inline jobs {
 int threads_of_rank(const EnvironmentLookup& environment) {
   if (const auto share = environment(std::string(kThreadsVariable).c_str())) {
     std::int64_t threads = 0;
-    const char* const end = share->data() + share->size();
-    const auto [stop, error] = std::from_chars(share->data(), end, threads);
-    if (error != std::errc{} || stop != end || threads < 1)
+    if (!read_number(*share, threads) || threads < 1)
       throw usage_error(format("{} is '{}', not a number of threads from 1 on", kThreadsVariable, *share),
                         "unset it, or set it to a number");
     return static_cast<int>(std::min<std::int64_t>(threads, kMostThreads));

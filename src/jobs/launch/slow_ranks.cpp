@@ -1,19 +1,18 @@
 #include "nadi/launch/slow_ranks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 namespace {
 
 template <typename Number>
 bool parse(std::string_view text, Number& number) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && stop == text.data() + text.size();
+  return read_number(text, number);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "nadi/base/ascii.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 namespace {
@@ -45,8 +45,7 @@ constexpr std::array<std::pair<std::string_view, JobState>, 28> kStates{{
 template <class T>
 std::optional<T> whole(std::string_view text) {
   T number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, number)) return std::nullopt;
   return number;
 }
 

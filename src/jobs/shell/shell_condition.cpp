@@ -2,11 +2,11 @@
 
 #include <fnmatch.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline jobs {
 namespace {
@@ -125,9 +125,7 @@ class Condition {
 
   std::int64_t number(const std::string& text) const {
     std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [at, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || at != end)
+    if (!read_number(text, value))
       throw input_error(place_, format("{} is compared as a number, and is none", quote_for_message(text)));
     return value;
   }

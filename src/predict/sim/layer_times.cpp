@@ -10,6 +10,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -36,8 +37,7 @@ bool names_device(const std::string& written, const std::string& device) {
 
 double seconds_of(std::string_view text, const Place& place) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value <= 0)
+  if (!read_number(text, value) || !std::isfinite(value) || value <= 0)
     throw input_error(place, format("'{}' is no time of a layer", text), "seconds, more than 0");
   return value;
 }

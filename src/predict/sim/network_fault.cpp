@@ -1,9 +1,8 @@
 #include "nadi/sim/network_fault.h"
 
-#include <charconv>
-
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline predict {
 
@@ -20,9 +19,7 @@ LinkFault parse_link_fault(std::string_view text) {
   if (colon == std::string_view::npos) return fault;
   std::string_view factor = text.substr(colon + 1);
   if (factor.ends_with('x')) factor.remove_suffix(1);
-  const auto [end, failure] = std::from_chars(factor.data(), factor.data() + factor.size(), fault.factor);
-  if (failure != std::errc{} || end != factor.data() + factor.size())
-    refuse(format("'{}' is no factor", text.substr(colon + 1)));
+  if (!read_number(factor, fault.factor)) refuse(format("'{}' is no factor", text.substr(colon + 1)));
   if (!(fault.factor >= 0 && fault.factor <= 1000)) refuse("the factor is not between 0 and 1000");
   return fault;
 }

@@ -1,11 +1,11 @@
 // Names of links, both ways (network_topology.h has the rules).
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/sim/network_topology.h"
 
 namespace nadi::inline predict {
@@ -17,8 +17,7 @@ struct NamedUnit {
 
 std::optional<std::int32_t> whole_number(std::string_view digits) {
   std::int32_t number = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc{} || end != digits.data() + digits.size() || number < 0) return std::nullopt;
+  if (!read_number(digits, number) || number < 0) return std::nullopt;
   return number;
 }
 

@@ -3,13 +3,13 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/base/read_number.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/terminal/console.h"
 
@@ -73,8 +73,7 @@ milliseconds comm_timeout_of(const Flags& flags) {
   if (launched == nullptr) return kDefaultCommTimeout;
   const std::string_view text = launched;
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0)
+  if (!read_number(text, number) || number < 0)
     throw usage_error(format("{} is '{}', not a number of milliseconds", kCommTimeoutVariable, text));
   return milliseconds(number);
 }

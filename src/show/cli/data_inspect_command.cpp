@@ -1,10 +1,10 @@
 // nadi data inspect
 #include <algorithm>
-#include <charconv>
 #include <ostream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/data/dataset_figures.h"
@@ -28,8 +28,7 @@ struct Range {
 Range parse_documents(std::string_view text, std::int64_t documents) {
   const auto number = [](std::string_view word) -> std::optional<std::int64_t> {
     std::int64_t value = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (problem != std::errc{} || end != word.data() + word.size() || value < 0) return std::nullopt;
+    if (!read_number(word, value) || value < 0) return std::nullopt;
     return value;
   };
   const std::size_t dash = text.find('-');

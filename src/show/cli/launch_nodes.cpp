@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <ostream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/command_line/flags.h"
@@ -28,8 +28,7 @@ int number_of_nodes(const Flags& flags) {
   const std::string text = flags.text("--nnodes").value_or("1");
   const auto number_in = [&](std::string_view digits) {
     int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc{} || end != digits.data() + digits.size() || number < 1 || number > kMostNodes)
+    if (!read_number(digits, number) || number < 1 || number > kMostNodes)
       throw usage_error(
           format("--nnodes takes a number of machines from 1 to {}, not '{}'", kMostNodes, text));
     return number;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/cli/plan_limits.h"
 #include "nadi/cli/prediction_flags.h"
@@ -55,8 +55,7 @@ std::vector<std::int64_t> number_list(const Flags& flags, std::string_view flag,
   if (!text) return numbers;
   for (const std::string_view part : split_at_commas(*text)) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc{} || end != part.data() + part.size() || number < least || number > kMostDegree)
+    if (!read_number(part, number) || number < least || number > kMostDegree)
       throw usage_error(format("{} takes numbers from {} on, not '{}'", flag, least, *text),
                         format("several are separated by commas: {} 1,2,4", flag));
     numbers.push_back(number);

@@ -1,13 +1,13 @@
 #include "nadi/cli/train_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/version.h"
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/cli/computation_choices.h"
@@ -150,8 +150,7 @@ std::set<std::int64_t> profiled_ranks(const Flags& flags, std::int64_t world,
   std::vector<std::string> beyond;
   for (const std::string& word : flags.texts("--profile-ranks")) {
     std::int64_t rank = -1;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
-    if (error != std::errc() || end != word.data() + word.size() || rank < 0)
+    if (!read_number(word, rank) || rank < 0)
       throw usage_error(format("--profile-ranks takes numbers of ranks, not '{}'", word));
     if (rank < world)
       ranks.insert(rank);

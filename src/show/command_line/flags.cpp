@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_bytes.h"
+#include "nadi/base/read_number.h"
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/value_hints.h"
 #include "nadi/terminal/wrap.h"
@@ -242,8 +243,7 @@ std::optional<std::int64_t> Flags::integer(std::string_view name, std::int64_t l
   const std::optional<std::string> value = text(name);
   if (!value) return std::nullopt;
   std::int64_t parsed = 0;
-  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), parsed);
-  if (error != std::errc{} || end != value->data() + value->size() || parsed < least)
+  if (!read_number(*value, parsed) || parsed < least)
     throw usage_error(format("{} takes a whole number of at least {}, not '{}'", name, least, *value));
   return parsed;
 }

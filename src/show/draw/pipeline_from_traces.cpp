@@ -1,7 +1,6 @@
 #include "nadi/draw/pipeline_from_traces.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/parallel/plan.h"
 
 namespace nadi::inline show {
@@ -33,8 +33,7 @@ std::optional<std::int64_t> degree_of(const Trace& trace, std::string_view name)
   if (attribute == nullptr) return std::nullopt;
   std::int64_t value = attribute->integer().value_or(0);
   if (const auto text = attribute->string()) {
-    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (problem != std::errc{} || end != text->data() + text->size()) return std::nullopt;
+    if (!read_number(*text, value)) return std::nullopt;
   }
   return value >= 1 && value <= kMostRanks ? std::optional(value) : std::nullopt;
 }
@@ -62,8 +61,7 @@ SectionKind section_kind(std::string_view section, std::string_view phase) {
   if (!section.starts_with(phase) || section[phase.size()] != '_') return {};
   const std::string_view number = section.substr(phase.size() + 1);
   std::uint16_t chunk = 0;
-  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), chunk);
-  if (problem != std::errc{} || end != number.data() + number.size()) return {};
+  if (!read_number(number, chunk)) return {};
   return {.is_work = true, .chunk = chunk};
 }
 

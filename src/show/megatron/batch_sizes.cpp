@@ -9,6 +9,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/units.h"
 #include "nadi/command_line/flags.h"
 
@@ -36,8 +37,7 @@ std::int64_t count_of(const std::string& word) {
   for (std::size_t i = 0; i < word.size(); ++i)
     if (word[i] != '_' || i == 0 || i + 1 == word.size() || word[i - 1] == '_') digits += word[i];
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || value < 0)
+  if (!read_number(digits, value) || value < 0)
     throw usage_error(
         format("{}: '{}' is not a count", kRampUp, word),
         "it takes three: the first batch size, by how much it grows, and over how many samples");

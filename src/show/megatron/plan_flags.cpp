@@ -1,11 +1,11 @@
 #include "nadi/megatron/plan_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline show {
 namespace {
@@ -35,8 +35,7 @@ std::string flag_text(std::string_view name, const std::vector<std::string>& val
 
 std::optional<double> number_in(std::string_view text) {
   double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, number)) return std::nullopt;
   return number;
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline show {
 namespace {
@@ -34,8 +34,7 @@ LogLevel parse_log_level(std::string_view text) {
   for (const auto& [name, level] : kNames)
     if (upper == name) return level;
   int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0)
+  if (!read_number(text, number) || number < 0)
     throw usage_error(format("LOGLEVEL does not take '{}'", text),
                       "known: DEBUG, INFO, WARNING, ERROR, and Python's numbers of them, 10 to 40");
   if (number == 0) return LogLevel::kInfo;

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string_view>
 
+#include "nadi/base/read_number.h"
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/wrap.h"
 
@@ -29,8 +29,7 @@ std::optional<std::size_t> width_in_environment() {
   if (said == nullptr) return std::nullopt;
   const std::string_view text(said);
   std::size_t width = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), width);
-  if (problem != std::errc{} || end != text.data() + text.size() || width == 0) return std::nullopt;
+  if (!read_number(text, width) || width == 0) return std::nullopt;
   return width;
 }
 

@@ -1,9 +1,9 @@
 #include "nadi/analysis/timeline_extraction.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/communication_kernels.h"
 
@@ -17,8 +17,7 @@ std::optional<std::int64_t> number_of_attribute(const TraceAttribute& attribute)
   if (const auto integer = attribute.integer()) return integer;
   const std::string_view text = attribute.string().value_or("");
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, value)) return std::nullopt;
   return value;
 }
 

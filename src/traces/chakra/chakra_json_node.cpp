@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_number.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/exact_time.h"
 
@@ -76,8 +76,7 @@ std::optional<Kind> kind_of_key(std::string_view key) {
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (!read_number(text, value) || text.empty()) return std::nullopt;
   return value;
 }
 

@@ -1,7 +1,6 @@
 #include "nadi/convert/converted_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 #include "nadi/convert/device_contention.h"
 #include "nadi/convert/device_streams.h"
 #include "nadi/convert/event_lanes.h"
@@ -160,8 +160,7 @@ std::optional<std::int64_t> rank_in_name(std::string_view name) {
   if (!name.starts_with(kBegin)) return std::nullopt;
   name.remove_prefix(kBegin.size());
   std::int64_t rank = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  if (error != std::errc{} || end != name.data() + name.size() || rank < 0) return std::nullopt;
+  if (!read_number(name, rank) || rank < 0) return std::nullopt;
   return rank;
 }
 

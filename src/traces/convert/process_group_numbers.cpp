@@ -1,8 +1,7 @@
 #include "nadi/convert/process_group_numbers.h"
 
-#include <charconv>
-
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline traces {
 
@@ -13,8 +12,7 @@ constexpr std::uint32_t kLargestKept = 1'000'000;
 
 std::uint32_t number_in(std::string_view name) {
   std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc{} && end == name.data() + name.size() && number <= kLargestKept ? number : 0;
+  return read_number(name, number) && number <= kLargestKept ? number : 0;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_number.h"
 #include "nadi/study/postgres_library.h"
 
 namespace nadi::inline tuning {
@@ -172,8 +172,7 @@ class PostgresStatement : public SqlStatement {
   Number value(int column, std::string_view wanted) const {
     const std::string_view text = is_null(column) ? std::string_view() : this->text(column);
     Number number{};
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc{} || end != text.data() + text.size())
+    if (!read_number(text, number))
       throw error(format("{} must be {}, found {}", postgres_library().PQfname(result_.get(), column), wanted,
                          is_null(column) ? "nothing" : quote_for_message(text)));
     return number;

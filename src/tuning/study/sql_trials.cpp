@@ -33,7 +33,7 @@ std::optional<StudyTime> time_in_row(const SqlStatement& row, int column, TimeZo
 }
 
 // A number and its kind are in two columns, since SQLite has no NaN and Optuna wants no infinities.
-double read_number(const SqlStatement& row, int value, int kind) {
+double number_in(const SqlStatement& row, int value, int kind) {
   const std::string_view name = row.text(kind);
   if (name == "FINITE") return row.number(value);
   if (!row.is_null(value))
@@ -261,7 +261,7 @@ void SqlTrials::read_details(TrialId first, TrialId last, const std::function<bo
     const std::int64_t objective = values.integer(2);
     if (objective != static_cast<std::int64_t>(trial->values.size()))
       throw values.error(format("expected objective {}, found {}", trial->values.size(), objective));
-    const double value = read_number(values, 3, 4);
+    const double value = number_in(values, 3, 4);
     if (std::isnan(value)) throw values.error("the value of a trial is NaN");
     trial->values.push_back(value);
   }
@@ -272,7 +272,7 @@ void SqlTrials::read_details(TrialId first, TrialId last, const std::function<bo
   while (steps.next()) {
     StudyTrial* const trial = trial_of(steps);
     if (trial == nullptr) continue;
-    const double value = read_number(steps, 3, 4);
+    const double value = number_in(steps, 3, 4);
     trial->intermediate_values.emplace_hint(trial->intermediate_values.end(), steps.integer(2), value);
   }
 

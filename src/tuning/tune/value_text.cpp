@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline tuning {
 
 std::optional<double> number_of_text(std::string_view text) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || !std::isfinite(number))
-    return std::nullopt;
+  if (!read_number(text, number) || !std::isfinite(number)) return std::nullopt;
   return number;
 }
 
