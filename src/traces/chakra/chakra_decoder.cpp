@@ -40,7 +40,7 @@ std::uint64_t narrowed(TraceAttributeKind kind, std::uint64_t bits) {
   return bits;  // the other kinds are on the wire as they are kept
 }
 
-std::uint64_t number_bits(WireReader& reader, TraceAttributeKind kind) {
+std::uint64_t read_bits(WireReader& reader, TraceAttributeKind kind) {
   switch (chakra::encoding_of(kind)) {
     case chakra::Encoding::kVarint:
     case chakra::Encoding::kZigzag:
@@ -255,7 +255,7 @@ void ChakraDecoder::decode_attribute(WireReader message, TraceAttribute& attribu
         if (is_text(kind)) {
           attribute.text = message.bytes();
         } else {
-          attribute.bits = number_bits(message, kind);
+          attribute.bits = read_bits(message, kind);
         }
       }
     } else {
@@ -278,10 +278,10 @@ void ChakraDecoder::decode_list(WireReader message, TraceAttribute& attribute, A
       texts_.push_back(message.bytes());
     } else if (tag.type == WireType::kBytes) {
       for (WireReader packed = message.message(); !packed.at_end();)
-        numbers_.push_back(number_bits(packed, element));
+        numbers_.push_back(read_bits(packed, element));
     } else {
       expect(message, tag, wanted, "values");
-      numbers_.push_back(number_bits(message, element));
+      numbers_.push_back(read_bits(message, element));
     }
   }
   attribute.numbers = arena.keep(std::span<const std::uint64_t>(numbers_));
