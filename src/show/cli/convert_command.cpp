@@ -58,7 +58,7 @@ void add_input_flags(Flags& flags) {
 void add_convert_output_flags(Flags& flags) {
   std::string summaries;
   std::vector<std::string_view> names;
-  for (const ConvertFormatEntry& entry : convert_formats()) {
+  for (const TraceFormat& entry : trace_formats()) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
@@ -73,7 +73,7 @@ void add_convert_output_flags(Flags& flags) {
   flags.add({.names = {"--format"},
              .value = "FORMAT",
              .help = summaries,
-             .fallback = std::string(convert_formats()[0].name),
+             .fallback = std::string(trace_formats().front().name),
              .choices = names,
              .group = "output"});
   flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
@@ -110,14 +110,14 @@ ConvertOutput resolve_output(const Flags& flags) {
                       format("-o {0}run writes {0}run.0.et", *name));
   const std::optional<std::size_t> choice = flags.choice("--format");
   const std::string extension = std::filesystem::path(*name).extension().string();
-  ConvertFormat wanted = convert_formats()[choice.value_or(0)].format;
+  const TraceFormat* wanted = &trace_formats()[choice.value_or(0)];
   // The name says which form of Chakra's JSON.
-  if (extension == ".jsonl" && (!choice || wanted == ConvertFormat::kChakraJson))
-    wanted = ConvertFormat::kChakraJsonLines;
-  const ConvertFormatEntry& entry = convert_formats()[static_cast<std::size_t>(wanted)];
+  if (extension == ".jsonl" && (!choice || wanted == &trace_format("chakra-json")))
+    wanted = &trace_format("chakra-jsonl");
+  const TraceFormat& entry = *wanted;
   ConvertOutput output{.name = *name,
                        .is_file = false,
-                       .format = entry.format,
+                       .format = &entry,
                        .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
   if (extension == ".json" && !choice)
     throw usage_error(format("unknown output format for {}", *name),

@@ -304,7 +304,7 @@ Json convert_json(const ConvertSummary& summary) {
   }
   return Json{
       {"nadi_version", version()},
-      {"format", to_string(summary.format)},
+      {"format", summary.format->name},
       {"files", files},
       {"groups_file", summary.groups_file.empty() ? Json(nullptr) : Json(summary.groups_file.string())}};
 }

@@ -62,7 +62,7 @@ struct ConvertedFile {
 };
 
 struct ConvertSummary {
-  ConvertFormat format = ConvertFormat::kChakra;
+  const TraceFormat* format = nullptr;
   std::vector<ConvertedFile> files = {};   // by rank
   std::filesystem::path groups_file = {};  // empty where there are no groups
 };
