@@ -74,7 +74,6 @@ set(NADI_INTERNAL_HEADERS
   pytorch/event_args.h
   pytorch/fuzz_reader.h
   pytorch/host_node.h
-  pytorch/json_grammar.h
   pytorch/json_number.h
   pytorch/json_texts.h
   pytorch/json_tokens.h

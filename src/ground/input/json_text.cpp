@@ -184,6 +184,8 @@ class Scanner {
       }
       if (c == '\\') {
         if (!escape()) return false;
+      } else if (options_.any_characters) {
+        ++at_;
       } else if (is_control(c)) {
         if (!options_.let_control_characters_pass)
           return fault(
@@ -239,7 +241,7 @@ class Scanner {
     ++at_;
     std::uint32_t unit = 0;
     if (!hex(unit)) return false;
-    if (unit < 0xD800 || unit > 0xDFFF) return true;
+    if (unit < 0xD800 || unit > 0xDFFF || options_.any_characters) return true;
     // The halves of a character beyond 16 bits come in pairs.
     std::uint32_t second = 0;
     if (unit < 0xDC00) {
@@ -278,6 +280,11 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
 
 JsonScan scan_json_value(std::string_view text, const JsonScanOptions& options) {
   return Scanner(text, options).scan();
+}
+
+bool is_json(std::string_view text, const JsonScanOptions& options) {
+  const JsonScan scan = scan_json_value(text, options);
+  return scan.state == JsonScan::kWhole && skip_json_space(text, scan.at) == text.size();
 }
 
 std::optional<std::size_t> skip_json_container(std::string_view text) {

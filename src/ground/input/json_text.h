@@ -29,11 +29,16 @@ struct JsonScan {
 struct JsonScanOptions {
   bool final = false;                        // nothing follows the text: a number may end with it
   bool let_control_characters_pass = false;  // in strings
+  // Strings hold any bytes and halves of surrogate pairs, too; only their escapes are looked at.
+  bool any_characters = false;
 };
 
 // Scans the one value at the start of the text; white space before it is skipped, what follows it is not
 // looked at.
 JsonScan scan_json_value(std::string_view text, const JsonScanOptions& options = {});
+
+// Whether the text is one value, with nothing but white space around it.
+bool is_json(std::string_view text, const JsonScanOptions& options = {.final = true});
 
 // The byte behind the object or array at the start of the text, by its brackets and strings alone; nothing
 // where the text ends before it does.

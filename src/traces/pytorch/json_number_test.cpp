@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "nadi/pytorch/json_grammar.h"
+#include "nadi/input/json_text.h"
 
 namespace nadi::inline traces {
 namespace {
