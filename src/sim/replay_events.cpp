@@ -197,7 +197,7 @@ class EventReplay {
     if (stream == kNoStream)
       state.free_nodes.push_back(number);
     else if (!program.in_order)
-      state.streams[stream].ready.emplace(now, number);
+      state.streams[stream].ready.emplace(program.first_of_program ? 0 : now, number);
   }
 
   void end_flow(const ReplayFlows::End& end) {

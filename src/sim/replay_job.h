@@ -60,6 +60,8 @@ struct ReplayProgram {
   std::uint16_t streams = 1;
   std::vector<char> host_stream = {};  // by stream: it is a host's thread; empty: none is
   bool in_order = true;
+  // Where a stream is not in order: of the nodes that are ready the first of the program, not of time.
+  bool first_of_program = false;
   bool messages_stop_host = false;  // the host goes on when messages have arrived
   std::uint32_t ops = 0;
   std::uint32_t shares = 0;
