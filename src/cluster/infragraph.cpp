@@ -65,14 +65,14 @@ GraphLinks read_links(const JsonValue& owner) {
 }
 
 // "nic[0:4:2]" of a component with so many.
-struct Slice {
+struct GraphSlice {
   std::string name;
   std::vector<std::int64_t> indices;
 };
 
-Slice slice_of(std::string_view text, std::int64_t count, const JsonValue& at) {
+GraphSlice slice_of(std::string_view text, std::int64_t count, const JsonValue& at) {
   const std::size_t open = std::min(text.find('['), text.size());
-  Slice slice{.name = std::string(text.substr(0, open)), .indices = {}};
+  GraphSlice slice{.name = std::string(text.substr(0, open)), .indices = {}};
   std::int64_t parts[3] = {0, count, 1};
   if (open < text.size()) {
     if (!text.ends_with(']')) throw error_at(at, format("'{}' has no closing bracket", text));
@@ -98,14 +98,14 @@ Slice slice_of(std::string_view text, std::int64_t count, const JsonValue& at) {
   return slice;
 }
 
-struct Component {
+struct GraphComponent {
   std::int64_t count = 1;
   std::string choice;
 };
 
-class Graph {
+class InfrastructureGraph {
  public:
-  explicit Graph(const JsonValue& root) : root_(root) {
+  explicit InfrastructureGraph(const JsonValue& root) : root_(root) {
     for (const JsonValue& device : root.at("devices").elements())
       devices_.insert_or_assign(device.at("name").as_string(), device);
   }
@@ -142,10 +142,10 @@ class Graph {
                    did_you_mean(name.as_string(), known));
   }
 
-  static std::map<std::string, Component, std::less<>> components_of(const JsonValue& device) {
-    std::map<std::string, Component, std::less<>> components;
+  static std::map<std::string, GraphComponent, std::less<>> components_of(const JsonValue& device) {
+    std::map<std::string, GraphComponent, std::less<>> components;
     for (const JsonValue& one : device.at("components").elements()) {
-      Component component{.count = count_of(one.at("count"), 0, kMostParts), .choice = {}};
+      GraphComponent component{.count = count_of(one.at("count"), 0, kMostParts), .choice = {}};
       if (const auto choice = one.find("choice")) component.choice = choice->as_string();
       components.insert_or_assign(one.at("name").as_string(), component);
     }
@@ -234,7 +234,8 @@ class Graph {
     cluster.kinds.push_back(std::move(node));
   }
 
-  Fabric inside_of(const JsonValue& device, const std::map<std::string, Component, std::less<>>& components,
+  Fabric inside_of(const JsonValue& device,
+                   const std::map<std::string, GraphComponent, std::less<>>& components,
                    std::int64_t xpus) const {
     const GraphLinks links = read_links(device);
     std::map<std::string, Traffic> traffic;
@@ -346,7 +347,8 @@ Cluster read_infragraph(const std::string& what) {
   }
   const JsonDocument document = read_json(file);
   const JsonValue root = document.root();
-  return Graph(root.has("infrastructure") ? root.at("infrastructure") : root).read(*device, file);
+  return InfrastructureGraph(root.has("infrastructure") ? root.at("infrastructure") : root)
+      .read(*device, file);
 }
 
 }  // namespace nadi

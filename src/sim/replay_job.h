@@ -105,6 +105,9 @@ struct ReplayJob {
   std::vector<ReplayChannel> channels;
   // What a collective takes of what its members were told: the longest, or the shortest.
   bool shortest = false;
+  // A message is on its way when its sender has come, whether or not the receiver has. Not on a network whose
+  // flows share links, and only where programs are not in order.
+  bool sends_at_once = false;
   double jitter = 0;
   std::uint64_t seed = 0;
 };

@@ -41,6 +41,7 @@ class TraceSimulation {
       job_.programs.push_back(trace.replay.replay);
       if (cluster_.astra) communicate_one_at_a_time(job_.programs.back());
     }
+    job_.sends_at_once = cluster_.astra.has_value();
     bind();
     network_.settle();
     time_requests();
