@@ -40,7 +40,7 @@ class Workloads : public testing::Test {
       std::string line(node.name);
       if (node.type == NodeType::kComp) line += " " + std::to_string(node.duration.count());
       if (const TraceAttribute* size = node.attributes.find(attribute_name::kCommSize))
-        line += " " + std::to_string(size->integer) + "B";
+        line += " " + std::to_string(*size->integer()) + "B";
       if (const TraceAttribute* group = node.attributes.find(attribute_name::kProcessGroup))
         line += " in " + std::string(group->text);
       for (const TraceNodeId parent : node.data_deps) line += " <" + std::to_string(to_number(parent));

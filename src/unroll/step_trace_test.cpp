@@ -17,9 +17,10 @@
 namespace nadi {
 namespace {
 
-using testing::IsSupersetOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 
 Program step_of(const char* model, StepRequest request = {.batch_size = 2, .seq_length = 16},
                 const Plan& plan = {}) {
