@@ -57,6 +57,9 @@ constexpr std::array<std::string_view, 7> kMoreSystemKeys = {"reduce-scatter-imp
                                                              "reduce-scatter-implementation-custom",
                                                              "all-to-all-implementation-custom",
                                                              "intra-dimension-scheduling"};
+constexpr std::array<std::string_view, 4> kCustomKeys = {
+    "all-reduce-implementation-custom", "all-gather-implementation-custom",
+    "reduce-scatter-implementation-custom", "all-to-all-implementation-custom"};
 constexpr std::array<std::string_view, 4> kNetworkKeys = {"topology", "npus_count", "bandwidth", "latency"};
 constexpr std::array<std::string_view, 3> kTopologies = {"Ring", "Switch", "FullyConnected"};
 constexpr std::array<std::string_view, 4> kMemoryTypes = {"NO_MEMORY_EXPANSION", "PER_NODE_MEMORY_EXPANSION",
@@ -235,10 +238,20 @@ class NetworkFile {
 
 struct AstraSystem {
   DeviceSpec device;
-  double endpoint_delay_ns = 0;
+  AstraCollectives collectives;
 };
 
-AstraSystem read_system(const std::string& file) {
+// Keys that would change times and that nothing here carries out.
+void refuse_unmodelled(const JsonValue& system) {
+  if (const auto bus = system.find("model-shared-bus"); bus && number_of(*bus, 0, 1) != 0)
+    throw error_at(*bus, "the bus that NPUs share (model-shared-bus) is not modelled", "set it to 0");
+  for (const std::string_view key : kCustomKeys)
+    if (const auto custom = system.find(key))
+      throw error_at(*custom, format("'{}': collectives from files are not modelled", key),
+                     "name algorithms: \"all-reduce-implementation\": [ \"ring\" ]");
+}
+
+AstraSystem read_system(const std::string& file, std::size_t dimensions) {
   const JsonDocument document = read_json(file);
   const JsonValue root = document.root();
   if (!root.is_object()) throw error_at(root, "a system file of ASTRA-sim is a JSON object");
@@ -264,7 +277,8 @@ AstraSystem read_system(const std::string& file) {
   for (const CurveConstant& constant : curve_constants())
     if (constant.name.ends_with("_efficiency")) system.device.curve.*constant.value = constant.most;
   system.device.sources = {{"matrix_peak", file}, {"memory_bandwidth", file}};
-  if (const auto delay = root.find("endpoint-delay")) system.endpoint_delay_ns = number_of(*delay, 0, kMost);
+  system.collectives = astra_collectives_of_system(root, dimensions);
+  refuse_unmodelled(root);
   return system;
 }
 
@@ -316,21 +330,23 @@ Cluster read_astra_cluster(const std::string& what) {
   std::error_code ignored;
   const AstraFiles files = fs::is_directory(what, ignored) ? files_of_folder(what) : files_of_list(what);
   if (!files.memory.empty()) check_memory(files.memory);
-  const AstraSystem system = read_system(files.system);
   const NetworkFile network(files.network);
+  const AstraSystem system = read_system(files.system, network.dimensions());
+  const auto endpoint_delay = static_cast<double>(system.collectives.endpoint_delay.count());
   Cluster cluster;
   cluster.name = fs::path(files.network).stem().string();
   cluster.summary = format("of ASTRA-sim: {}, {}", files.system, files.network);
   cluster.devices = {system.device};
+  cluster.astra = system.collectives;
   std::int64_t npus = network.npus(0);
   cluster.kinds = {{.name = "node",
                     .devices = static_cast<std::int32_t>(npus),
-                    .inside = fabric_of(network, 0, 1, system.endpoint_delay_ns)}};
+                    .inside = fabric_of(network, 0, 1, endpoint_delay)}};
   std::int64_t nodes = 1;
   for (std::size_t d = 1; d < network.dimensions(); ++d) {
     cluster.levels.push_back({.name = format("dimension {}", d + 1),
                               .members = static_cast<std::int32_t>(network.npus(d)),
-                              .fabric = fabric_of(network, d, npus, system.endpoint_delay_ns)});
+                              .fabric = fabric_of(network, d, npus, endpoint_delay)});
     nodes *= network.npus(d);
     npus *= network.npus(d);
     if (npus > kMostNpus)

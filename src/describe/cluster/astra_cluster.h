@@ -11,9 +11,9 @@
 //              level; every NPU has links of its own in each dimension, so a node has those of all its NPUs.
 //   system     `peak-perf` in TFLOP/s, `local-mem-bw` in GB/s, where 1 GB is 10^9 bytes; `endpoint-delay` in
 //   ns is
-//              added to the latency of the first dimension and all others. How collectives run there is said
-//              by other keys, which are checked and otherwise not used: the simulator chooses algorithms
-//              itself.
+//              added to the latency of the first dimension and all others. How collectives run there:
+//              astra_collectives.h. Collectives from files and the shared bus are not modelled: Error (input).
+//              Keys about what is written down and the scheduling policy change no time and are ignored.
 //   memory     NO_MEMORY_EXPANSION alone: remote memory is not modelled, so other types are Error (input).
 #pragma once
 

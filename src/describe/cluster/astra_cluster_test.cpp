@@ -58,6 +58,39 @@ TEST_F(AstraCluster, DimensionsAreNodeAndLevels) {
   EXPECT_EQ(cluster_text(parse_cluster(cluster_text(cluster), "again.json")), cluster_text(cluster));
 }
 
+TEST_F(AstraCluster, TheSystemSaysHowCollectivesRun) {
+  const std::string network = file("n.yml", kNetwork);
+  const auto with = [&](std::string_view more) {
+    return file("s.json",
+                std::string(R"({"local-mem-bw": 3350, "peak-perf": 700, )") + std::string(more) + "}") +
+           "," + network;
+  };
+  const Cluster cluster = load_cluster(with(R"("all-reduce-implementation": ["direct4", "halvingDoubling"],
+      "all-gather-implementation": ["oneRing"], "collective-optimization": "localBWAware",
+      "preferred-dataset-splits": 4, "active-chunks-per-dimension": 2, "endpoint-delay": 30)"));
+  ASSERT_TRUE(cluster.astra);
+  EXPECT_EQ(cluster.astra->all_reduce, (std::vector<AstraAlgorithm>{{AstraAlgorithmKind::kDirect, false, 4},
+                                                                    {AstraAlgorithmKind::kHalvingDoubling}}));
+  EXPECT_EQ(cluster.astra->all_gather, (std::vector<AstraAlgorithm>{{AstraAlgorithmKind::kRing, true}}));
+  EXPECT_TRUE(cluster.astra->reduce_scatter.empty());
+  EXPECT_TRUE(cluster.astra->local_bandwidth_aware);
+  EXPECT_EQ(cluster.astra->splits, 4);
+  EXPECT_EQ(cluster.astra->active_chunks, 2);
+  EXPECT_EQ(cluster.astra->endpoint_delay, Nanoseconds{30});
+  EXPECT_EQ(parse_cluster(cluster_text(cluster), "again.json").astra, cluster.astra);
+  EXPECT_NE(error_of(with(R"("all-reduce-implementation": ["ring"])"))
+                .message()
+                .find("1 algorithm for 2 dimensions"),
+            std::string::npos);
+  EXPECT_NE(error_of(with(R"("all-reduce-implementation": ["rnig", "ring"])")).hint().find("'ring'"),
+            std::string::npos);
+  EXPECT_NE(error_of(with(R"("collective-optimization": "basline")")).hint().find("'baseline'"),
+            std::string::npos);
+  EXPECT_NE(error_of(with(R"("model-shared-bus": 1)")).message().find("not modelled"), std::string::npos);
+  EXPECT_NE(error_of(with(R"("all-reduce-implementation-custom": ["a"])")).message().find("not modelled"),
+            std::string::npos);
+}
+
 TEST_F(AstraCluster, AFolderHasAllFiles) {
   file("system.json", kSystem);
   file("network.yml", kNetwork);

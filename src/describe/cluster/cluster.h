@@ -22,6 +22,7 @@
 
 #include "nadi/base/rates.h"
 #include "nadi/base/units.h"
+#include "nadi/cluster/astra_collectives.h"
 #include "nadi/cluster/device.h"
 #include "nadi/cluster/measured_collectives.h"
 
@@ -106,6 +107,8 @@ struct Cluster {
   std::vector<FigureSource> sources = {};
   // The attention of the programs that run there, "fused" or "unfused"; "": not said.
   std::string attention = {};
+  // How collectives and messages are carried out where the cluster is one of ASTRA-sim's.
+  std::optional<AstraCollectives> astra = {};
 
   std::int32_t device_count() const;
   // Without a search where all kinds of nodes have as many devices; else a walk over the nodes:

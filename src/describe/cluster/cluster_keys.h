@@ -8,8 +8,11 @@
 
 namespace nadi::inline describe {
 
-inline constexpr std::array<std::string_view, 8> kClusterKeys = {"$schema", "name",   "summary",   "devices",
-                                                                 "nodes",   "levels", "attention", "sources"};
+inline constexpr std::array<std::string_view, 9> kClusterKeys = {
+    "$schema", "name", "summary", "devices", "nodes", "levels", "attention", "astra_sim", "sources"};
+inline constexpr std::array<std::string_view, 8> kAstraKeys = {
+    "all_reduce", "all_gather",    "reduce_scatter", "all_to_all", "local_bandwidth_aware",
+    "splits",     "active_chunks", "endpoint_delay"};
 inline constexpr std::array<std::string_view, 14> kDeviceKeys = {
     "base",  "product",         "type",  "matrix_peak", "vector_peak", "memory_bandwidth", "memory",
     "units", "launch_overhead", "price", "power",       "curve",       "measured",         "sources"};

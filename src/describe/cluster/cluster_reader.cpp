@@ -11,6 +11,7 @@
 #include "nadi/cluster/cluster_keys.h"
 #include "nadi/cluster/cluster_values.h"
 #include "nadi/cluster/device_reader.h"
+#include "nadi/cluster/infragraph.h"
 #include "nadi/cluster/measured_json.h"
 #include "nadi/cluster/nccl_transport.h"
 
@@ -183,6 +184,7 @@ Cluster read_root(const JsonValue& root, const std::string& file) {
     throw error_at_key(nodes, format("the cluster has {} nodes and no key 'levels'", cluster.nodes.size()),
                        "'levels' has the fabrics that connect nodes, innermost first");
   if (const auto attention = root.find("attention")) cluster.attention = attention_of(*attention);
+  if (const auto astra = root.find("astra_sim")) cluster.astra = read_astra_collectives(*astra);
   if (const auto sources = root.find("sources")) cluster.sources = read_sources(*sources);
   return cluster;
 }
@@ -203,6 +205,7 @@ Cluster parse_cluster(std::string text, const std::string& file) {
 }
 
 Cluster load_cluster(const std::string& what) {
+  if (is_infragraph(what)) return read_infragraph(what);
   if (is_astra_cluster(what)) return read_astra_cluster(what);
   if (is_cluster_file(what)) {
     const JsonDocument document = read_json_of(what, "a cluster", {FileKind::kCluster});

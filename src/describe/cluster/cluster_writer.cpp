@@ -44,6 +44,22 @@ Json node_json(const Cluster& cluster, const NodeSpec& node, std::size_t count) 
   return json;
 }
 
+Json astra_json(const AstraCollectives& how) {
+  Json json = Json::object();
+  const auto add = [&](const char* key, const std::vector<AstraAlgorithm>& algorithms) {
+    for (const AstraAlgorithm& algorithm : algorithms) json[key].push_back(to_string(algorithm));
+  };
+  add("all_reduce", how.all_reduce);
+  add("all_gather", how.all_gather);
+  add("reduce_scatter", how.reduce_scatter);
+  add("all_to_all", how.all_to_all);
+  json["local_bandwidth_aware"] = how.local_bandwidth_aware;
+  json["splits"] = how.splits;
+  json["active_chunks"] = how.active_chunks;
+  json["endpoint_delay"] = duration_text(how.endpoint_delay);
+  return json;
+}
+
 }  // namespace
 
 Json device_json(const DeviceSpec& device) {
@@ -99,6 +115,7 @@ std::string cluster_text(const Cluster& cluster) {
           {{"name", level.name}, {"members", level.members}, {"fabric", fabric_json(level.fabric)}});
   }
   if (!cluster.attention.empty()) json["attention"] = cluster.attention;
+  if (cluster.astra) json["astra_sim"] = astra_json(*cluster.astra);
   if (!cluster.sources.empty()) json["sources"] = sources_json(cluster.sources);
   return dump_json(json);
 }

@@ -142,7 +142,7 @@ NetworkGroup network_group(const NetworkTopology& network, std::span<const Devic
   }
   for (const Fabric* fabric : group.fabrics)
     if (fabric->topology == FabricTopology::kRing || fabric->topology == FabricTopology::kMesh)
-      group.layout.both_ways = true;
+      group.layout.both_ways = !network.cluster().astra;  // there rings go one way
   return group;
 }
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "nadi/base/error.h"
+#include "nadi/sim/astra_network.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -73,6 +75,9 @@ class NetworkModel::State {
       : topology(described, wanted.faults), options(wanted) {
     for (std::size_t level = 0; level < described.levels.size(); ++level)
       places_count |= described.levels[level].fabric.topology == FabricTopology::kRing;
+    // A forced algorithm and failed links are of the general model.
+    if (described.astra && wanted.algorithm == CollectiveAlgorithm::kAuto && wanted.faults.empty())
+      astra.emplace(described);
   }
 
   struct Known {
@@ -84,6 +89,10 @@ class NetworkModel::State {
   // stand in a ring.
   std::vector<std::int32_t> shape(const NetworkGroup& group) const {
     std::vector<std::int32_t> key = {group.layout.root};
+    if (astra) {
+      for (const DeviceId member : group.members) key.push_back(to_number(member));
+      return key;
+    }
     const Cluster& cluster = topology.cluster();
     const auto first_node = topology.node_of(group.members.front());
     for (const auto& members : group.layout.nodes) {
@@ -122,6 +131,7 @@ class NetworkModel::State {
 
   NetworkTopology topology;
   NetworkOptions options;
+  std::optional<AstraNetwork> astra;
   bool places_count = false;
   std::map<std::vector<std::int32_t>, GroupId> ids;
   std::vector<std::unique_ptr<Known>> known;
@@ -160,6 +170,10 @@ CollectiveChoice NetworkModel::choice(CollectiveType type, Bytes size, GroupId i
     choice.algorithm = form.algorithm;
     choice.protocol = form.protocol;
   }
+  if (state_->astra && state_->astra->carries_out(type)) {
+    choice.time = state_->astra->collective(type, size, group.members);
+    return choice;
+  }
   if (group.layout.nodes.size() == 1) {
     const Cluster& cluster = state_->topology.cluster();
     const Fabric& inside = cluster.node(state_->topology.node_of(group.members.front())).inside;
@@ -191,6 +205,10 @@ CollectiveChoice NetworkModel::message_choice(Bytes size, DeviceId from, DeviceI
                                               std::int32_t sharing) const {
   const NetworkTopology& network = state_->topology;
   CollectiveChoice choice{.time = {}, .algorithm = CollectiveAlgorithm::kDirect};
+  if (state_->astra) {
+    choice.time = state_->astra->message(size, from, to);
+    return choice;
+  }
   const NetworkPath path = network.path(from, to);
   if (path.links.empty()) return choice;
   if (network.node_of(from) == network.node_of(to)) {

@@ -18,7 +18,9 @@
 //
 // kAuto takes the fastest of what NCCL chooses from: rings; double trees for all-reduces over several nodes;
 // direct for all-to-all, gather and scatter, and on meshes; each with every protocol of the fabrics.
-// Collectives and messages that were measured in a node (Fabric::measured) win over all of that.
+// Collectives and messages that were measured in a node (Fabric::measured) win over all of that. On a cluster
+// of ASTRA-sim's files times are those of that simulator (astra_network.h), unless an algorithm is forced or
+// links have failed.
 //
 // Not thread-safe: answers are remembered.
 #pragma once

@@ -197,7 +197,7 @@ class EventReplay {
     if (stream == kNoStream)
       state.free_nodes.push_back(number);
     else if (!program.in_order)
-      state.streams[stream].ready.emplace(now, number);
+      state.streams[stream].ready.emplace(program.first_of_program ? 0 : now, number);
   }
 
   void end_flow(const ReplayFlows::End& end) {
@@ -401,6 +401,17 @@ class EventReplay {
     const std::uint32_t place = job_.actors[a].bindings[communication.role];
     const ReplayRoleKind kind = program.roles[communication.role];
     const ReplayArrival arrival{.actor = a, .communication = communication_number, .time = now};
+    if (kind != ReplayRoleKind::kCollective && job_.sends_at_once && flows_ == nullptr) {
+      const auto other = channels_.meet(place, communication.tag, kind, arrival);
+      if (kind == ReplayRoleKind::kSend) {
+        const std::int64_t lasts = request_time(job_, arrival);
+        begin({arrival}, now, lasts);
+        if (other) receive(*other, now, now + lasts);
+      } else if (other) {
+        receive(arrival, now, std::max(now, other->time + request_time(job_, *other)));
+      }
+      return;
+    }
     if (kind != ReplayRoleKind::kCollective) {
       const auto other = channels_.meet(place, communication.tag, kind, arrival);
       if (!other) return;
@@ -417,6 +428,15 @@ class EventReplay {
     meetings_.erase(key);
     expect_agreement(job_, all);
     begin(all, now, request_time(job_, all), wait_for_last(all, now));
+  }
+
+  // A message that is on its way, or has come.
+  void receive(const ReplayArrival& one, std::int64_t now, std::int64_t end) {
+    EventActor& state = states_[one.actor];
+    const std::uint32_t node = program_of(one.actor).communications[one.communication].node;
+    state.communications[one.communication].start = now;
+    state.starts[node] = now;
+    events_.push({end, Event::Kind::kEnd, one.actor, node});
   }
 
   // The simulated ranks come at their mean time; the last of them comes later.

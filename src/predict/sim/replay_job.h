@@ -60,6 +60,8 @@ struct ReplayProgram {
   std::uint16_t streams = 1;
   std::vector<char> host_stream = {};  // by stream: it is a host's thread; empty means none is
   bool in_order = true;
+  // Where a stream is not in order: of the nodes that are ready the first of the program, not of time.
+  bool first_of_program = false;
   bool messages_stop_host = false;  // the host goes on when messages have arrived
   std::uint32_t ops = 0;
   std::uint32_t shares = 0;
@@ -103,6 +105,9 @@ struct ReplayJob {
   std::vector<ReplayChannel> channels;
   // What a collective takes of what its members were told: the longest, or the shortest.
   bool shortest = false;
+  // A message is on its way when its sender has come, whether or not the receiver has. Not on a network whose
+  // flows share links, and only where programs are not in order.
+  bool sends_at_once = false;
   double jitter = 0;
   std::uint64_t seed = 0;
 };

@@ -267,5 +267,34 @@ TEST(Replay, CollectivesWaitForRanksThatCameApart) {
   EXPECT_EQ(outcome.actors[0].nodes[3].end, Nanoseconds{245});
 }
 
+// ASTRA-sim's way: actor 0 sends at 0 for 10 and computes meanwhile; actor 1 computes for 25, then receives
+// what has come. Its sending waits for its collective, which is first in its program.
+TEST(Replay, MessagesAreOnTheirWayAtOnce) {
+  JobMaker maker(2);
+  const std::uint32_t there = maker.channel(0, 1), back = maker.channel(1, 0), all = maker.place({0, 1});
+  maker.message(0, ReplayRoleKind::kSend, there, 10, 1, 1);
+  maker.compute(0, 40);
+  maker.message(0, ReplayRoleKind::kReceive, back, 7, 2, kNoStream, 0, {1});
+  maker.collective(0, all, 5, 1, {1});
+  maker.compute(1, 25);
+  maker.message(1, ReplayRoleKind::kReceive, there, 10, 1, kNoStream, 0, {0});
+  maker.collective(1, all, 5, 1);
+  maker.message(1, ReplayRoleKind::kSend, back, 7, 2, 1);
+  for (ReplayProgram& program : maker.job.programs) {
+    program.streams = 2;
+    program.in_order = false;
+    program.first_of_program = true;
+  }
+  maker.job.sends_at_once = true;
+  const ReplayOutcome outcome = replay_events(maker.job, {.keep_times = true}, nullptr);
+  ASSERT_TRUE(outcome.stuck.empty());
+  EXPECT_EQ(outcome.actors[0].nodes[0].end, Nanoseconds{10});
+  EXPECT_EQ(outcome.actors[1].nodes[1].end, Nanoseconds{25});
+  // The collective begins when actor 0 has computed; the message follows.
+  EXPECT_EQ(outcome.actors[1].nodes[2].end, Nanoseconds{45});
+  EXPECT_EQ(outcome.actors[1].nodes[3].end, Nanoseconds{52});
+  EXPECT_EQ(outcome.actors[0].nodes[2].end, Nanoseconds{52});
+}
+
 }  // namespace
 }  // namespace nadi::inline predict

@@ -172,6 +172,18 @@ class TraceFlattening {
 
 }  // namespace
 
+void communicate_one_at_a_time(ReplayProgram& program) {
+  program.in_order = false;
+  program.first_of_program = true;
+  const std::uint16_t stream = program.streams++;
+  program.host_stream.resize(program.streams, 0);
+  for (ReplayNode& node : program.nodes) {
+    if (node.communication == kNoCommunication || node.stream != kNoStream) continue;
+    const ReplayRoleKind kind = program.roles[program.communications[node.communication].role];
+    if (kind != ReplayRoleKind::kReceive) node.stream = stream;
+  }
+}
+
 TraceReplay flatten_trace(const Trace& trace, const TraceOrigin& origin) {
   return TraceFlattening(trace, origin).run();
 }

@@ -48,6 +48,10 @@ struct TraceReplay {
 };
 
 // Throws Error (input) as TraceDependencies does.
+// As ASTRA-sim has it: of a rank one computation runs at a time and one collective or message that it sends,
+// those that are ready in the order of the program.
+void communicate_one_at_a_time(ReplayProgram& program);
+
 TraceReplay flatten_trace(const Trace& trace, const TraceOrigin& origin = {});
 
 }  // namespace nadi::inline predict

@@ -1,6 +1,8 @@
 #include "nadi/sim/simulated_traces.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -28,13 +30,18 @@ class TraceSimulation {
         cluster_(cluster),
         options_(options),
         trace_options_(trace_options),
+        scaling_(scaling_of(set, trace_options)),
         members_(find_members()),
         placement_(placement_of(world_, cluster, options)),
         factors_(slow_factors(world_, options)),
         network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_) {}
 
   SimulationResult run() {
-    for (const TraceSet::RankTrace& trace : set_.traces()) job_.programs.push_back(trace.replay.replay);
+    for (const TraceSet::RankTrace& trace : set_.traces()) {
+      job_.programs.push_back(trace.replay.replay);
+      if (cluster_.astra) communicate_one_at_a_time(job_.programs.back());
+    }
+    job_.sends_at_once = cluster_.astra.has_value();
     bind();
     network_.settle();
     time_requests();
@@ -63,6 +70,46 @@ class TraceSimulation {
 
   bool is_expanded() const { return trace_options_.ranks.has_value(); }
 
+  // Replicas of a recorded run. Where only all ranks communicate together, each rank is a replica.
+  static std::optional<TraceScaling> scaling_of(const TraceSet& set, const TraceSimulationOptions& options) {
+    if (!options.ranks) return std::nullopt;
+    const std::optional<TraceDegrees> degrees = options.degrees ? options.degrees : set.degrees();
+    if (degrees && degrees->ranks() > 1) return TraceScaling(set, *degrees, *options.ranks);
+    if (set.traces().size() < 2) return std::nullopt;
+    for (const TraceSet::RankTrace& trace : set.traces())
+      for (const TraceRole& role : trace.replay.roles) {
+        const auto known = set.groups().find(role.group);
+        const bool of_all = role.kind == ReplayRoleKind::kCollective &&
+                            (is_group_of_all(role.group) ||
+                             (known != set.groups().end() && known->second.size() == set.traces().size()));
+        if (!of_all)
+          throw usage_error(
+              format("{} has {}; how it runs on {} ranks depends on the degrees of the recorded run",
+                     trace.file.empty() ? "a trace" : trace.file,
+                     role.kind == ReplayRoleKind::kCollective
+                         ? format("a group of a part of the ranks, '{}'", role.group)
+                         : std::string("messages between ranks"),
+                     *options.ranks));
+      }
+    return TraceScaling(set, {.dp = static_cast<std::int64_t>(set.traces().size())}, *options.ranks);
+  }
+
+  // The group of a collective's role, by what runs the trace.
+  std::string group_name(std::uint32_t i, std::uint32_t role) const {
+    if (scaling_) return scaling_->group_of(rank_of_[i], role).name;
+    return set_.traces()[trace_of_[i]].replay.roles[role].group;
+  }
+  std::int64_t peer_of(std::uint32_t i, std::uint32_t role) const {
+    if (scaling_) return scaling_->peer_of(rank_of_[i], role);
+    return set_.traces()[trace_of_[i]].replay.roles[role].peer;
+  }
+  Bytes size_of(std::uint32_t i, const ReplayRequest& request) const {
+    const bool collective =
+        set_.traces()[trace_of_[i]].replay.roles[request.role].kind == ReplayRoleKind::kCollective;
+    if (!scaling_ || !collective) return request.size;
+    return scaling_->size_of(request.type, request.size, rank_of_[i], request.role);
+  }
+
   // Communication of recorded times has them; else it flows.
   ReplayOutcome replay_flows(const ReplayOptions& replay) const {
     FlowReplay flows(cluster_, {.algorithm = options_.collective, .faults = options_.faults},
@@ -77,15 +124,16 @@ class TraceSimulation {
     const ReplayRequest& request =
         trace.replay.requests[trace.replay.communications[arrival.communication].request];
     const TraceRole& role = trace.roles[request.role];
-    FlowRequest flow{.type = request.type, .size = request.size};
+    FlowRequest flow{.type = request.type, .size = size_of(i, request)};
     flow.message = role.kind != ReplayRoleKind::kCollective;
     if (flow.message) {
       const DeviceId own = placement_[static_cast<std::size_t>(rank_of_[i])];
-      const DeviceId peer = placement_[static_cast<std::size_t>(role.peer)];
+      const DeviceId peer = placement_[static_cast<std::size_t>(peer_of(i, request.role))];
       const bool sends = role.kind == ReplayRoleKind::kSend;
       flow.devices = {sends ? own : peer, sends ? peer : own};
     } else {
-      for (const std::uint32_t member : members_.at(role.group)) flow.devices.push_back(placement_[member]);
+      for (const std::uint32_t member : members_.at(group_name(i, request.role)))
+        flow.devices.push_back(placement_[member]);
     }
     return flow;
   }
@@ -100,7 +148,8 @@ class TraceSimulation {
       expect_room();
       for (std::int64_t r = 0; r < world_; ++r) {
         rank_of_.push_back(static_cast<std::int32_t>(r));
-        trace_of_.push_back(static_cast<std::uint32_t>(r % static_cast<std::int64_t>(traces)));
+        trace_of_.push_back(scaling_ ? scaling_->trace_of(r)
+                                     : static_cast<std::uint32_t>(r % static_cast<std::int64_t>(traces)));
       }
     } else {
       for (std::size_t t = 0; t < traces; ++t) {
@@ -113,6 +162,15 @@ class TraceSimulation {
       }
     }
     Members members;
+    if (scaling_) {
+      for (std::uint32_t i = 0; i < rank_of_.size(); ++i)
+        for (std::uint32_t role = 0; role < set_.traces()[trace_of_[i]].replay.roles.size(); ++role)
+          if (set_.traces()[trace_of_[i]].replay.roles[role].kind == ReplayRoleKind::kCollective) {
+            TraceScaling::Group group = scaling_->group_of(rank_of_[i], role);
+            members.try_emplace(std::move(group.name), std::move(group.members));
+          }
+      return members;
+    }
     for (std::size_t i = 0; i < rank_of_.size(); ++i)
       for (const TraceRole& role : set_.traces()[trace_of_[i]].replay.roles) {
         if (role.kind != ReplayRoleKind::kCollective) continue;
@@ -174,18 +232,19 @@ class TraceSimulation {
       for (std::uint32_t role = 0; role < trace.roles.size(); ++role) {
         const TraceRole& said = trace.roles[role];
         if (said.kind == ReplayRoleKind::kCollective) {
+          const std::string name = group_name(i, role);
           const auto [entry, fresh] =
-              group_numbers.try_emplace(said.group, static_cast<std::uint32_t>(groups_.size()));
-          if (fresh) add_group(members_.at(said.group), instance_of);
+              group_numbers.try_emplace(name, static_cast<std::uint32_t>(groups_.size()));
+          if (fresh) add_group(members_.at(name), instance_of);
           rank.partners.push_back(entry->second);
           links.push_back(network_groups_[entry->second]);
           continue;
         }
-        const auto peer = static_cast<std::uint32_t>(said.peer);
+        const auto peer = static_cast<std::uint32_t>(peer_of(i, role));
         const bool sends = said.kind == ReplayRoleKind::kSend;
         links.push_back(network_.add_message(sends ? rank_number : peer, sends ? peer : rank_number));
         if (job_.programs[t].roles[role] != ReplayRoleKind::kCollective) {
-          rank.partners.push_back(instance_of.at(static_cast<std::int32_t>(said.peer)));
+          rank.partners.push_back(instance_of.at(static_cast<std::int32_t>(peer)));
           continue;
         }
         rank.partners.push_back(static_cast<std::uint32_t>(groups_.size()));
@@ -202,7 +261,7 @@ class TraceSimulation {
       const TraceSet::RankTrace& trace = set_.traces()[t];
       for (std::uint32_t role = 0; role < trace.replay.roles.size(); ++role) {
         const TraceRole& said = trace.replay.roles[role];
-        if (said.kind == ReplayRoleKind::kCollective) continue;
+        if (said.kind == ReplayRoleKind::kCollective || scaling_) continue;
         if (is_expanded())
           throw usage_error(
               format("{} has messages between ranks; only traces with nothing but collectives can "
@@ -306,7 +365,7 @@ class TraceSimulation {
         Nanoseconds time = trace.recorded_requests[q];
         if (!(recorded && time > Nanoseconds{}) && trace.sized[q] != 0)
           time = trace.roles[request.role].kind == ReplayRoleKind::kCollective
-                     ? network_.collective(links_[i][request.role], request.type, request.size)
+                     ? network_.collective(links_[i][request.role], request.type, size_of(i, request))
                      : network_.message(links_[i][request.role], request.size);
         ranks_[i].request_times.push_back(time);
         any_recorded_ |= recorded;
@@ -376,7 +435,7 @@ class TraceSimulation {
       const ReplayRoleKind kind = trace.roles[request.role].kind;
       if (kind == ReplayRoleKind::kCollective) {
         if (groups_[ranks_[i].partners[request.role]].members.front() == i)
-          network_.count_collective(links_[i][request.role], request.type, request.size, 1);
+          network_.count_collective(links_[i][request.role], request.type, size_of(i, request), 1);
       } else if (kind == ReplayRoleKind::kSend) {
         network_.count_message(links_[i][request.role], request.size, 1);
       }
@@ -389,6 +448,7 @@ class TraceSimulation {
   const Cluster& cluster_;
   const SimulationOptions& options_;
   const TraceSimulationOptions& trace_options_;
+  const std::optional<TraceScaling> scaling_;
   std::int64_t world_ = 0;
   std::vector<std::int32_t> rank_of_;    // of what runs a trace
   std::vector<std::uint32_t> trace_of_;  // and which
@@ -430,8 +490,30 @@ void TraceSet::add(const Trace& trace, std::int64_t rank, std::string file) {
   traces_.insert(place, {.rank = rank, .file = std::move(file), .replay = std::move(replay)});
 }
 
+void TraceSet::set_degrees(const std::optional<TraceDegrees>& degrees) {
+  if (degrees) degrees_ = degrees;
+}
+
 void TraceSet::add_group(std::string name, std::vector<std::int64_t> members) {
   groups_.insert_or_assign(std::move(name), std::move(members));
+}
+
+// As plan_metadata() and step_metadata() write them.
+std::optional<TraceDegrees> degrees_of(const GlobalMetadata& metadata) {
+  TraceDegrees degrees;
+  const std::array<std::pair<std::string_view, std::int64_t*>, 4> keys = {
+      {{"tp", &degrees.tp}, {"cp", &degrees.cp}, {"dp", &degrees.dp}, {"pp", &degrees.pp}}};
+  for (const auto& [key, value] : keys) {
+    const TraceAttribute* said = metadata.attributes.find(key);
+    if (said == nullptr) {
+      if (key == "cp") continue;
+      return std::nullopt;
+    }
+    const std::string_view text = said->text;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *value);
+    if (problem != std::errc{} || end != text.data() + text.size() || *value < 1) return std::nullopt;
+  }
+  return degrees;
 }
 
 bool TraceSet::has_times() const {
@@ -440,7 +522,10 @@ bool TraceSet::has_times() const {
 
 TraceSet read_trace_set(const std::vector<std::filesystem::path>& files, const RunReadingOptions& options) {
   TraceSet set;
-  read_run(files, options, [&](const ReadRank& read) { set.add(read.trace, read.rank, read.file); });
+  read_run(files, options, [&](const ReadRank& read) {
+    set.add(read.trace, read.rank, read.file);
+    set.set_degrees(degrees_of(read.trace.metadata));
+  });
   for (const std::filesystem::path& file : files) {
     const std::filesystem::path groups = parse_rank_file_name(file).groups_file;
     std::error_code ignored;

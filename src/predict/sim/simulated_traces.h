@@ -23,6 +23,7 @@
 #include "nadi/analysis/run_reading.h"
 #include "nadi/sim/replay_trace.h"
 #include "nadi/sim/simulation.h"
+#include "nadi/sim/trace_scaling.h"
 
 namespace nadi::inline predict {
 
@@ -42,11 +43,18 @@ class TraceSet {
   const std::vector<RankTrace>& traces() const { return traces_; }  // by rank
   const std::map<std::string, std::vector<std::int64_t>, std::less<>>& groups() const { return groups_; }
   bool has_times() const;  // recorded ones, in all traces
+  // Of the recorded run, where its traces say them.
+  void set_degrees(const std::optional<TraceDegrees>& degrees);
+  const std::optional<TraceDegrees>& degrees() const { return degrees_; }
 
  private:
   std::vector<RankTrace> traces_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> groups_;
+  std::optional<TraceDegrees> degrees_;
 };
+
+// What the metadata of a trace of ours says.
+std::optional<TraceDegrees> degrees_of(const GlobalMetadata& metadata);
 
 // Files as read_run() takes them, and the groups file beside them.
 TraceSet read_trace_set(const std::vector<std::filesystem::path>& files,
@@ -60,9 +68,10 @@ std::string_view to_string(TraceDurations durations);  // "recorded", "model"
 
 struct TraceSimulationOptions {
   TraceDurations durations = TraceDurations::kRecorded;
-  // So many ranks run the traces, again from the first when there are fewer; all of them are in each
-  // collective. Nothing: the ranks that the traces are of.
+  // So many ranks run the traces: replicas of the recorded run (trace_scaling.h). A trace of one rank is run
+  // by all, and all are in each collective. Nothing: the ranks that the traces are of.
   std::optional<std::int64_t> ranks = {};
+  std::optional<TraceDegrees> degrees = {};  // of the recorded run; wins over what the traces say
   // What the traces were recorded on. Ops of unknown work then take as much longer as that device's memory is
   // faster than the new one's. Without it they keep their times.
   const DeviceSpec* recorded_on = nullptr;

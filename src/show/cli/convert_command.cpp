@@ -25,13 +25,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> kTimeUnits{"us", "ns"};
+constexpr std::array<std::string_view, 2> kGatherSizes{"part", "whole"};
 constexpr std::array kTimeUnitValues{KinetoTimeUnit::kMicroseconds, KinetoTimeUnit::kNanoseconds};
 
 void add_input_flags(Flags& flags) {
   flags.set_positional(
       {.name = "FILE...",
        .help = "profiles of PyTorch (Kineto), traces of its host, or Chakra traces (.et of any version, or "
-               "JSON), plain, gzip or zstd; a pattern in quotes stands for all files that fit, one per rank",
+               "JSON), plain, gzip or zstd; a pattern in quotes stands for all files that fit, one per rank; "
+               "or one workload as text, of ASTRA-sim 1 or AICB",
        .many = true,
        .fallback = "--input, or --device and --host"});
   flags.add({.names = {"--input"},
@@ -53,6 +55,37 @@ void add_input_flags(Flags& flags) {
              .fallback = "none",
              .group = "input",
              .many = true});
+}
+
+void add_workload_flags(Flags& flags) {
+  flags.add({.names = {"--ranks"},
+             .value = "N",
+             .help = "ranks that run the workload, of one stage of a pipeline",
+             .fallback = "what the file says",
+             .group = "workloads as text"});
+  flags.add({.names = {"--model-group"},
+             .value = "N",
+             .help = "ranks that share the work of a layer",
+             .fallback = "what the file says",
+             .group = "workloads as text"});
+  flags.add({.names = {"--gather-sizes"},
+             .value = "OF",
+             .help =
+                 "what sizes of all-gathers mean: part: what a rank puts in, as in ASTRA-sim; whole: what "
+                 "comes out, as in AICB",
+             .fallback = "whole where the first line has all_gpus, else part",
+             .choices = {kGatherSizes.begin(), kGatherSizes.end()},
+             .group = "workloads as text"});
+}
+
+LayerWorkloadOptions workload_options(const Flags& flags, const ConvertInput& input) {
+  if (input.workload.empty())
+    for (const std::string_view flag : {"--ranks", "--model-group", "--gather-sizes"})
+      if (flags.given(flag)) throw usage_error(format("{} is for workloads as text", flag));
+  LayerWorkloadOptions options{.ranks = flags.integer("--ranks", 1),
+                               .model_group = flags.integer("--model-group", 1)};
+  if (const auto choice = flags.choice("--gather-sizes")) options.gathers_are_whole = *choice == 1;
+  return options;
 }
 
 void add_convert_output_flags(Flags& flags) {
@@ -135,6 +168,9 @@ void check_flags(const Flags& flags, const ConvertInput& input, const ConvertOut
         format("-o {} is one file, and there are {} traces", output.name.string(), input.traces()),
         "give the start of the names, without the rank and the extension");
   if (flags.given("--rank") && input.traces() > 1) throw usage_error("--rank is for one trace");
+  if (!input.workload.empty())
+    for (const std::string_view flag : {"--num-ops", "--simulate-only", "--time-unit", "--rank"})
+      if (flags.given(flag)) throw usage_error(format("{} does not apply to a workload as text", flag));
   if (flags.given("--num-ops") && !input.chakra.empty())
     throw usage_error(format("--num-ops does not apply to {}", input.chakra[0].string()),
                       "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
@@ -158,6 +194,7 @@ class ConvertCommand : public Command {
                .help = "rank of the trace",
                .fallback = "what the file says",
                .group = "input"});
+    add_workload_flags(flags);
     add_convert_output_flags(flags);
     flags.add({.names = {"--simulate-only"},
                .help = "keep only what simulators read: smaller files",
@@ -184,6 +221,7 @@ class ConvertCommand : public Command {
                        .num_ops = flags.given("--num-ops"),
                        .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
                        .rank = flags.integer("--rank", 0),
+                       .workload = workload_options(flags, input),
                        .progress = [&](std::int64_t done,
                                        std::int64_t total) { progress.update(Bytes{done}, Bytes{total}); },
                        .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});

@@ -217,7 +217,7 @@ void use_default_attention(const PlannedFlags& planned, const Framework& framewo
 void simulate_model(const PlannedFlags& planned, Console& console) {
   const Flags& flags = planned.flags;
   for (const std::string_view flag :
-       {"--durations", "--ranks", "--recorded-on", "--lenient", "--strict", "--max-memory"})
+       {"--durations", "--ranks", "--degrees", "--recorded-on", "--lenient", "--strict", "--max-memory"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
   ResolvedStep step = resolve_step(flags, console);
@@ -294,6 +294,10 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   const TraceSet set = read_trace_set(paths, reading);
   progress.reset();
   TraceSimulationOptions traces{.ranks = flags.integer("--ranks"), .recorded_on = recorded_device(flags)};
+  if (const auto degrees = flags.text("--degrees")) {
+    if (!traces.ranks) throw usage_error("--degrees needs --ranks", "it says how the recorded run is scaled");
+    traces.degrees = parse_trace_degrees(*degrees, set.traces().empty() ? 1 : set.traces().back().rank + 1);
+  }
   const std::int64_t ranks = traces.ranks.value_or(set.traces().empty() ? 1 : set.traces().back().rank + 1);
   const Cluster cluster =
       wanted_cluster(flags, "no hardware to simulate").for_ranks(static_cast<std::int32_t>(ranks));
@@ -394,10 +398,16 @@ class SimulateCommand : public Command {
          .help = "what the traces were recorded on: ops of unknown shape are scaled by the devices' ratio",
          .fallback = "not known",
          .group = "traces"});
-    flags.add({.names = {"--ranks"},
-               .value = "N",
-               .help = "so many ranks run the trace of one, as data-parallel ranks do",
-               .fallback = "those of the traces",
+    flags.add(
+        {.names = {"--ranks"},
+         .value = "N",
+         .help = "so many ranks run the traces: more or fewer data-parallel replicas of the recorded run",
+         .fallback = "those of the traces",
+         .group = "traces"});
+    flags.add({.names = {"--degrees"},
+               .value = "LIST",
+               .help = "of the recorded run, for --ranks: tp=2,pp=4; also cp, dp and ep",
+               .fallback = "what the traces say",
                .group = "traces"});
     flags.add({.names = {"--no-symmetry"},
                .help = "simulate every rank, also those that do the same at the same time",

@@ -33,7 +33,7 @@ struct TargetEntry {
 };
 constexpr std::array kTargets{
     TargetEntry{"chakra", "tools that follow the schema", TraceFlavor::kChakra},
-    TargetEntry{"astra-sim", "the simulator: data dependencies only, the communication of a rank in order",
+    TargetEntry{"astra-sim", "the simulator: data dependencies only, the collectives of a rank in order",
                 TraceFlavor::kAstraSim},
 };
 struct TensorsEntry {

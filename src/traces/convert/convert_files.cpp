@@ -81,6 +81,7 @@ class Conversion {
   ConvertSummary run() {
     summary_.format = output_.format;
     for (std::size_t i = 0; i < input_.chakra.size(); ++i) convert_chakra(i);
+    if (!input_.workload.empty()) convert_workload();
     for (std::size_t i = 0; i < input_.devices.size(); ++i) convert_profile(i);
     if (input_.devices.empty())
       for (std::size_t i = 0; i < input_.hosts.size(); ++i) convert_host(i);
@@ -133,6 +134,35 @@ class Conversion {
       keep_for_simulators(whole, node);
     };
     write(file, rank, trace.metadata, {.size = trace.size(), .get = get});
+  }
+
+  void convert_workload() {
+    const LayerWorkload workload = read_layer_workload(input_.workload);
+    const LayerWorkloadTrace trace(workload, options_.workload);
+    if (output_.is_file && trace.ranks() > 1)
+      throw usage_error(format("{} is of {} ranks", workload.file, trace.ranks()),
+                        "name the start of the output files, without the rank and the extension");
+    if (trace.size() == 0)
+      throw input_error({.file = workload.file}, format("nothing of this workload takes time on {} rank{}",
+                                                        trace.ranks(), trace.ranks() == 1 ? "" : "s"));
+    if (workload.stages > 1)
+      note(format("{} has the layers of one of {} stages, without the messages between them", workload.file,
+                  workload.stages));
+    if (workload.ignored_words > 0)
+      note(format("{} has {} values behind the last one of a layer, which are left out", workload.file,
+                  workload.ignored_words));
+    GlobalMetadata metadata;
+    metadata.attributes.add_text("nadi_version", version());
+    metadata.attributes.add_text("workload", to_string(workload.kind));
+    for (std::int64_t rank = 0; rank < trace.ranks(); ++rank) {
+      ConvertedFile& file = summary_.files.emplace_back();
+      file.nodes = trace.size();
+      file.edges = trace.dependencies();
+      const LayerWorkloadTrace::Groups groups = trace.group_numbers(rank, groups_);
+      write(file, rank, metadata, {.size = trace.size(), .get = [&](std::size_t row, TraceNode& node) {
+                                     trace.get(row, groups, node);
+                                   }});
+    }
   }
 
   static void keep_for_simulators(const TraceNode& whole, TraceNode& node) {

@@ -23,6 +23,7 @@
 #include "nadi/convert/conversion_report.h"
 #include "nadi/convert/convert_input.h"
 #include "nadi/convert/convert_output.h"
+#include "nadi/convert/layer_workload_trace.h"
 #include "nadi/input/json_damage.h"
 #include "nadi/pytorch/kineto_reader.h"
 
@@ -36,6 +37,7 @@ struct ConvertOptions {
   bool num_ops = false;  // give kernels num_ops and tensor_size from recorded shapes; not for Chakra traces
   KinetoTimeUnit time_unit = KinetoTimeUnit::kMicroseconds;  // of the times in a profile
   std::optional<std::int64_t> rank = {};                     // of the one trace
+  LayerWorkloadOptions workload = {};                        // of one that is text
   // Bytes that were read, and of all files. Called now and then; may throw to stop.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void(const std::string& text)> note = {};  // told what looks odd

@@ -8,15 +8,16 @@
 
 namespace nadi::inline traces {
 
-// Either `chakra` alone, or `devices` with as many `hosts` or none, or `hosts` alone.
+// Either `chakra` alone, or `devices` with as many `hosts` or none, or `hosts` alone, or `workload` alone.
 struct ConvertInput {
   std::vector<std::filesystem::path> chakra = {};   // Chakra traces of any schema, as protobuf or JSON
   std::vector<std::filesystem::path> devices = {};  // profiles (Kineto)
   std::vector<std::filesystem::path> hosts =
-      {};  // execution traces of the host, in the order of the profiles
+      {};                               // execution traces of the host, in the order of the profiles
+  std::filesystem::path workload = {};  // a workload as text (layer_workload.h), of all ranks
 
   std::size_t traces() const { return chakra.size() + (devices.empty() ? hosts.size() : devices.size()); }
-  bool empty() const { return traces() == 0; }
+  bool empty() const { return traces() == 0 && workload.empty(); }
 };
 
 // Adds each file to the list of its kind, which its content tells, and checks that the files go together.

@@ -420,15 +420,16 @@ TEST_P(RankTraces, AstraSimFilesHaveTheSameOrderInDataDependencies) {
   EXPECT_EQ(report.control_edges, 0);
   const std::vector<Trace> chakra = read(stages), astra = read(stages, "astra");
   for (std::size_t rank = 0; rank < chakra.size(); ++rank) {
-    std::optional<std::size_t> before;  // the collective or sent message, for which the next one waits
+    std::vector<std::size_t> before;  // the latest collective, and what was sent since: the next one waits
     for (std::size_t row = 0; row < chakra[rank].size(); ++row) {
       ASSERT_THAT(astra[rank].ctrl_deps(row), IsEmpty());
       auto expected = parents(chakra[rank], row);
       const NodeType type = astra[rank].type(row);
-      if (type == NodeType::kCommColl || type == NodeType::kCommSend) {
-        if (before) expected.insert(*before);
-        before = row;
+      if (type == NodeType::kCommColl) {
+        expected.insert(before.begin(), before.end());
+        before.clear();
       }
+      if (type == NodeType::kCommColl || type == NodeType::kCommSend) before.push_back(row);
       ASSERT_EQ(parents(astra[rank], row), expected);
       ASSERT_NE(type, NodeType::kMetadata);
     }

@@ -138,12 +138,20 @@ class StepTracer::State {
 
   // That simulator has one collective or message of a rank under way at a time, and takes whichever can start
   // first. A collective that could start early keeps the rank from sending what its partners wait for before
-  // they come to it: ranks wait for each other for ever. In the order of the program they do not, since that
-  // is the order in which the ranks can run it, one instruction after the other. Receiving holds up nothing.
+  // they come to it: ranks wait for each other for ever. So a collective waits for the collective and for all
+  // that is sent before it in the program, whose order is one in which the ranks can run it. Sending waits
+  // for no partner there, so it holds up nobody and need not wait for a collective: a stage hands its
+  // gradients on while its buckets are still reduced. Receiving takes no part.
   void follow_communication(TraceNode& node) {
-    if (node.type != NodeType::kCommColl && node.type != NodeType::kCommSend) return;
-    if (last_communicated_) node.data_deps.push_back(*last_communicated_);
-    last_communicated_ = node.id;
+    if (node.type == NodeType::kCommSend) {
+      sent_.push_back(node.id);
+      return;
+    }
+    if (node.type != NodeType::kCommColl) return;
+    node.data_deps.insert(node.data_deps.end(), sent_.begin(), sent_.end());
+    sent_.clear();
+    if (last_collective_) node.data_deps.push_back(*last_collective_);
+    last_collective_ = node.id;
   }
 
   void list_tensors() {
@@ -161,7 +169,8 @@ class StepTracer::State {
   StepOp at_;                 // of the latest node
   Tensors inputs_, outputs_;  // of the latest node
   bool started_ = false;      // by a computation that waits for nothing and takes some time
-  std::optional<TraceNodeId> last_communicated_;  // a collective, or a message that was sent
+  std::optional<TraceNodeId> last_collective_;
+  std::vector<TraceNodeId> sent_;  // since then
 };
 
 std::string_view to_string(TensorListing listing) {

@@ -12,8 +12,8 @@
 //
 // Nodes, their order and their dependencies are those of the walk over the program (parallel/step_walk.h):
 // order dependencies are control dependencies. TraceFlavor::kAstraSim writes all of them as data
-// dependencies, and lets each collective and each message that is sent wait for the one before it, whatever
-// its group. Node ids count from 0 in the order of the program.
+// dependencies, and lets each collective wait for the one before it, whatever its group, and for all messages
+// that are sent before it. Node ids count from 0 in the order of the program.
 //
 // Attributes besides those of common_attributes.h: `op` (kind), `layer`, `phase` (string), `section` (string;
 // left out where it would repeat the phase), `micro_batch` (int64; the number of the token in decode
