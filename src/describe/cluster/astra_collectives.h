@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
-#include "nadi/trace/node_type.h"
+#include "nadi/graph/collective_type.h"
 
 namespace nadi::inline ground {
 class JsonValue;
