@@ -47,12 +47,16 @@ void with_form(Activation form, const Run& run) {
   unreachable();
 }
 
+}  // namespace
+
 void gelu_row(Activation form, const float* x, std::int64_t count, float* y) {
   with_form(form, [&](auto gelu) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) y[i] = gelu.value(x[i]);
   });
 }
+
+namespace {
 
 void gelu_grad_row(Activation form, const float* x, const float* dy, std::int64_t count, float* dx) {
   with_form(form, [&](auto gelu) {
