@@ -100,7 +100,7 @@ std::vector<std::int64_t> strides_of(const TorchTensor& tensor) {
 
 // [dtype, shape, stride, offset, contiguous?, first values], as PyTorch reads the tensor back.
 void expect_tensor(const TorchTensor& tensor, const nlohmann::json& expected) {
-  EXPECT_EQ("torch." + std::string(torch_dtype_name(tensor.dtype)), expected[0]);
+  EXPECT_EQ("torch." + std::string(torch_dtype_name(tensor.dtype)), expected[0].get<std::string>());
   const auto extents = tensor.shape.extents();
   EXPECT_EQ(std::vector(extents.begin(), extents.end()), expected[1].get<std::vector<std::int64_t>>());
   EXPECT_EQ(strides_of(tensor), expected[2].get<std::vector<std::int64_t>>());

@@ -12,6 +12,7 @@
 #include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/cudnn_attention_graph.h"
 #include "nadi/engine/cuda/cudnn_attention_workspace.h"
+#include "nadi/engine/cuda/device_wait.h"
 #include "nadi/engine/cuda/kernel.h"
 
 namespace nadi::cuda {
@@ -63,7 +64,7 @@ class TokenCounts {
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes), "cudaMalloc");
     check_cuda(cudaMemcpyAsync(data_, counts.data(), bytes, cudaMemcpyHostToDevice, stream),
                "cudaMemcpyAsync");
-    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    wait_for(stream);
   }
   ~TokenCounts() { cudaFree(data_); }
   TokenCounts(const TokenCounts&) = delete;

@@ -39,6 +39,7 @@ if(NADI_HAS_CUDA)
     cuda/device_choice.cpp
     cuda/device_mover.cpp
     cuda/device_record.cpp
+    cuda/device_wait.cpp
     cuda/elementwise_kernels.cu
     cuda/embedding_grad_kernel.cu
     cuda/few_queries_kernel.cu
