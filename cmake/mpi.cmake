@@ -36,6 +36,25 @@ function(nadi_mpi_run name)
     ENVIRONMENT "${NADI_MPI_TEST_ENVIRONMENT}")
 endfunction()
 
+# nadi_over_nccl(plan_mpi_test_nccl_4ranks TIMEOUT 300)
+# Makes tests of nadi_mpi_run() such on a GPU that the ranks share, over NCCL (cuda/device_sharing.h). NCCL
+# takes them for ranks on hosts of their own; a channel and small buffers are enough for them, and are made sooner.
+# Nothing runs beside such a test: its kernels wait for each other, and the GPU gives each rank its turn.
+function(nadi_over_nccl)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "" ${ARGN})
+  foreach(name ${ARG_UNPARSED_ARGUMENTS})
+    if(NOT TEST ${name})
+      continue()
+    endif()
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT NADI_TEST_DEVICE=cuda NADI_TEST_NCCL=shared-gpu
+      NCCL_MAX_NCHANNELS=1 NCCL_BUFFSIZE=262144)
+    set_tests_properties(${name} PROPERTIES LABELS cuda RUN_SERIAL TRUE)
+    if(ARG_TIMEOUT)
+      set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    endif()
+  endforeach()
+endfunction()
+
 # nadi_mpi_test(comm_mpi_test RANKS 2 4 8 SOURCES a_test.cpp LINK engine [ARGUMENTS --piece-bytes=4096])
 # GoogleTest on every rank, once for each number of ranks: comm_mpi_test_2ranks, ... The sources bring their
 # own main().

@@ -178,6 +178,22 @@ endfunction()
 # train side by side on two cores took up to 30 times as long.
 set(NADI_TEST_ENVIRONMENT GOMP_SPINCOUNT=1000)
 
+# nadi_is_missing("this build has no tokenizers")
+# A library was not found, and what needs it says so in these words (a regular expression). Tests that end with them are
+# skipped by ctest, which names them at its end: they can only run where the library is.
+function(nadi_is_missing words)
+  set_property(GLOBAL APPEND PROPERTY NADI_MISSING "${words}")
+endfunction()
+# The properties of tests that follow from that.
+function(nadi_skipping result)
+  get_property(missing GLOBAL PROPERTY NADI_MISSING)
+  set(${result} "" PARENT_SCOPE)
+  if(missing)
+    list(JOIN missing "|" words)
+    set(${result} SKIP_REGULAR_EXPRESSION "${words}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 # nadi_test(graph_test SOURCES shape_test.cpp ALONE op_test.cpp LINK graph [FULL | LABEL cuda] [MEASURING pattern ...])
 # Tests carry the label `fast` unless FULL is given, then `full`, or another label, which is part of their names, too:
 # the same test may be there without it. Those that match a pattern of GoogleTest's under MEASURING time this machine
@@ -205,7 +221,8 @@ function(nadi_test name)
   endif()
   # Values of parameters are no part of names: of those without a printer they are addresses, which change.
   set(discovery ${prefix} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60)
-  set(properties ENVIRONMENT ${NADI_TEST_ENVIRONMENT})
+  nadi_skipping(skipping)
+  set(properties ENVIRONMENT ${NADI_TEST_ENVIRONMENT} ${skipping})
   if(NOT ARG_MEASURING)
     gtest_discover_tests(${name} ${discovery} PROPERTIES LABELS ${label} ${properties})
     return()

@@ -5,7 +5,7 @@
 #                                                                          srun, starts
 # LOAD is a folder with a checkpoint to begin with (`nadi checkpoint convert` makes one), SAVE where checkpoints go,
 # TOKENIZER a tokenizer.json or a folder with one, DATA the prefix of a dataset of `nadi data preprocess`, or a folder of
-# them. "-" in place of one leaves it out: LOAD and SAVE begin and keep nothing, DATA takes the sample that comes with Nadi.
+# them. "-" in place of one leaves it out: LOAD and SAVE begin and keep nothing, DATA takes random tokens.
 #
 # Further flags come last and count: `nadi tune --preset megatron` appends its own.
 #

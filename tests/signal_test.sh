@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
 cat >medium.json <<'JSON'
 {"model_type": "gpt2", "vocab_size": 512, "n_positions": 64, "n_embd": 512, "n_layer": 2, "n_head": 8}
 JSON
-"$nadi" data tokenizer --vocab-size 512 -o tok >/dev/null 2>&1 || fail "no tokenizer"
+"$nadi" data tokenizer --vocab-size 512 -o tok >/dev/null 2>tok.err || fail "no tokenizer: $(cat tok.err)"
 train=(train "$kModel" --mock-data --tokenizer tok --skip-eval --logging-steps 1 --log-format nadi)
 if ((${#kFlags[@]} > 0)); then train+=("${kFlags[@]}"); else train+=(--max-seq-length 64 --batch-size 8); fi
 

@@ -16,7 +16,7 @@ JSON
     done
     printf ']}]}'
   } >squad.json
-  "$nadi" data tokenizer --input squad.json --vocab-size 300 -o tok >/dev/null 2>&1 || fail "no tokenizer"
+  "$nadi" data tokenizer --input squad.json --vocab-size 300 -o tok >/dev/null 2>tok.err || fail "no tokenizer: $(cat tok.err)"
 }
 
 # The number of the newest complete checkpoint in a folder; 0 without one.

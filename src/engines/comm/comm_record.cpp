@@ -34,6 +34,10 @@ std::string_view to_string(CommOp op) {
       return "MPI_Init";
     case CommOp::kEnd:
       return "MPI_Finalize";
+    case CommOp::kConnect:
+      return "set-up of NCCL";
+    case CommOp::kDevice:
+      return "its GPU";
   }
   unreachable();
 }
@@ -55,6 +59,11 @@ std::uint64_t CommRecord::moves() const {
 bool CommRecord::waits() const {
   const std::lock_guard lock(mutex_);
   return waits_.has_value();
+}
+
+void CommRecord::moved() {
+  const std::lock_guard lock(mutex_);
+  ++moves_;
 }
 
 void CommRecord::add_group(std::vector<Rank> members) {
@@ -100,6 +109,13 @@ void CommRecord::begin_wait(std::uint64_t place) {
   const Nanoseconds now = steady_time();
   const std::lock_guard lock(mutex_);
   waits_ = Wait{.request = at(place).request, .since = now};
+}
+
+void CommRecord::begin_wait(const RecordedRequest& request) {
+  const Nanoseconds now = steady_time();
+  const std::lock_guard lock(mutex_);
+  waits_ = Wait{.request = request, .since = now};
+  waits_->request.started = now;
 }
 
 void CommRecord::end_wait() {

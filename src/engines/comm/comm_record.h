@@ -10,6 +10,9 @@
 // Collectives of a group are numbered from 1, in the order in which all members start them. So the member
 // whose count of a group is lower than another's number has not come to that collective: it is the one that
 // is missing.
+//
+// Requests of NCCL are parts of what a GPU was given, mostly as a graph, and are not written down one by one: a
+// host that waits for its GPU for long waits in kDevice.
 #pragma once
 
 #include <array>
@@ -37,6 +40,8 @@ enum class CommOp : std::uint8_t {
   kNewGroup,  // members agree on a group
   kStart,     // of MPI, in which all ranks meet
   kEnd,       // of MPI
+  kConnect,   // all ranks make communicators of NCCL
+  kDevice,    // what a GPU was given, messages and computation
 };
 std::string_view to_string(CommOp op);  // "all-reduce", ...
 constexpr bool is_message(CommOp op) {
@@ -92,6 +97,9 @@ class CommRecord {
    public:
     Waiting(CommRecord& record, CommRequest request) : record_(record) { record_.begin_wait(request); }
     Waiting(CommRecord& record, std::uint64_t place) : record_(record) { record_.begin_wait(place); }
+    Waiting(CommRecord& record, const RecordedRequest& request) : record_(record) {
+      record_.begin_wait(request);
+    }
     ~Waiting() { record_.end_wait(); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
@@ -101,6 +109,7 @@ class CommRecord {
   };
   void finish(CommRequest request);
   void finish(std::uint64_t place);
+  void moved();  // something else was waited for, and is done
 
  private:
   struct Entry {
@@ -110,6 +119,7 @@ class CommRecord {
   };
   void begin_wait(CommRequest request);
   void begin_wait(std::uint64_t place);
+  void begin_wait(const RecordedRequest& request);
   void end_wait();
   Entry* find(CommRequest request);
   Entry& at(std::uint64_t place) { return ring_[place % kKept]; }

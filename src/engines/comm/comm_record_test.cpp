@@ -42,6 +42,23 @@ TEST(CommRecord, KeepsTheLastRequestsAndNumbersThoseOfAGroup) {
   EXPECT_FALSE(seen.waits);
 }
 
+// What is no request of this communicator: work of a GPU.
+TEST(CommRecord, TellsOfOtherWaits) {
+  CommRecord record;
+  record.add_group(kBoth);
+  const std::uint64_t before = record.moves();
+  {
+    const CommRecord::Waiting waiting(record, RecordedRequest{.op = CommOp::kDevice});
+    EXPECT_TRUE(record.waits());
+    EXPECT_EQ(record.read().waits->request.op, CommOp::kDevice);
+    EXPECT_EQ(record.moves(), before);
+  }
+  EXPECT_FALSE(record.waits());
+  EXPECT_GT(record.moves(), before);
+  record.moved();
+  EXPECT_GT(record.moves(), before + 1);
+}
+
 // Rank 0 waits, and rank 1 does not come.
 TEST(CommRecord, TellsWhatARankWaitsFor) {
   ThreadWorld threads(2);

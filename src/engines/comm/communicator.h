@@ -43,6 +43,8 @@
 
 namespace nadi::inline engines {
 
+class CommRecord;
+
 enum class CommGroup : std::uint32_t {};
 enum class CommRequest : std::uint64_t {};
 
@@ -120,6 +122,9 @@ class Communicator {
   virtual void forget(CommRequest request) { wait(request); }
 
   virtual void barrier(CommGroup group) = 0;  // blocks
+
+  // Where requests are written down, for those that do not go through this communicator; nullptr: nowhere.
+  virtual CommRecord* record() { return nullptr; }
 };
 
 }  // namespace nadi::inline engines

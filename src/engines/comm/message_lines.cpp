@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "nadi/comm/plan_groups.h"
+#include "nadi/graph/op_definition.h"
 #include "nadi/parallel/program.h"
 
 namespace nadi::inline engines {
@@ -28,6 +29,17 @@ std::vector<MessageLine> message_lines(const Program& program, const PlanGroups&
   });
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
+}
+
+std::vector<CommGroup> groups_of_collectives(const Program& program, const PlanGroups& groups) {
+  std::vector<CommGroup> found;
+  for (const Graph& graph : program.graphs)
+    for (const Op& op : graph.ops())
+      if (definition(op.kind).op_class == OpClass::kCollective)
+        found.push_back(groups.group(op.attributes.text("group")));
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 }  // namespace nadi::inline engines

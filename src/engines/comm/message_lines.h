@@ -33,4 +33,7 @@ struct MessageLine {
 // each other in a circle.
 std::vector<MessageLine> message_lines(const Program& program, const PlanGroups& groups);
 
+// The groups of the program's collectives, each once.
+std::vector<CommGroup> groups_of_collectives(const Program& program, const PlanGroups& groups);
+
 }  // namespace nadi::inline engines

@@ -38,6 +38,7 @@ class RecordedCommunicator : public Communicator {
   Nanoseconds wait(CommRequest request) override;
   void forget(CommRequest request) override;
   void barrier(CommGroup group) override;
+  CommRecord* record() override { return &record_; }
 
  private:
   template <class Call>

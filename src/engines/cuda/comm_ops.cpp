@@ -74,7 +74,17 @@ bool CommOps::through_host() const {
 }
 
 void CommOps::connect(const Program& program) {
-  if (state_->nccl) state_->nccl->connect(message_lines(program, *state_->groups));
+  if (state_->nccl)
+    state_->nccl->connect(groups_of_collectives(program, *state_->groups),
+                          message_lines(program, *state_->groups));
+}
+
+std::string CommOps::setup() const {
+  return state_->nccl && state_->nccl->setup().calls > 0 ? to_string(state_->nccl->setup()) : "";
+}
+
+void CommOps::abort() {
+  if (state_->nccl) state_->nccl->abort();
 }
 
 void CommOps::reserve(Bytes size, std::byte* memory) {

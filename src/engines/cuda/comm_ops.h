@@ -67,6 +67,11 @@ class CommOps {
   // Collective: all ranks, each with the program of its stage, in the same order. Makes what the messages of
   // the program need, so that nothing is made while it runs.
   void connect(const Program& program);
+  // What that took, for the user; empty where there is nothing to say.
+  std::string setup() const;
+
+  // Ends what is under way, whatever the other ranks do: for a rank that fails.
+  void abort();
 
   // Memory of the device that messages are packed into.
   void reserve(Bytes size, std::byte* memory);

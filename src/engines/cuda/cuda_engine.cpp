@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include "nadi/cuda/cuda_memory.h"
 #include "nadi/cuda/device_choice.h"
 #include "nadi/cuda/device_record.h"
+#include "nadi/cuda/device_wait.h"
 #include "nadi/cuda/kernel_activity.h"
 #include "nadi/cuda/kernel_runner.h"
 #include "nadi/cuda/nvtx_ranges.h"
@@ -42,6 +44,9 @@ Nanoseconds steady_now() {
 // starts (measured on an H200): short graphs are launched while the one before runs.
 constexpr std::size_t kKernelsPerWatchedGraph = 32;
 
+// Calls that are given to the GPU ahead of it, one by one. It takes some 1000 launches, and a call has few.
+constexpr std::uint32_t kCallsAhead = 128;
+
 PlaceInGroup place_in(const PlanGroups* groups) {
   if (groups == nullptr) return {};
   return [groups](const std::string& group) { return groups->place(group); };
@@ -58,7 +63,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   cudaStream_t get() const { return stream_; }
-  void wait() const { check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  void wait() const { wait_for(stream_); }
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -110,7 +115,7 @@ class ScalarCopies {
   };
   static void finish(Copy& copy) {
     if (!copy.pending) return;
-    check_cuda(cudaEventSynchronize(copy.done), "cudaEventSynchronize");
+    cuda::wait_for(copy.done);
     if (!copy.into.empty()) std::memcpy(copy.into.data(), copy.pinned, copy.into.size());
     copy.pending = false;
   }
@@ -189,11 +194,17 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
       throw usage_error("a GPU cannot be slowed down", "--slowdown is for runs on the CPU");
     set_threads(threads());
   }
-  ~CudaEngine() override { cudaStreamSynchronize(state_.stream.get()); }
+  // A rank that fails does not wait for the others, and then its GPU must not either.
+  ~CudaEngine() override {
+    if (std::uncaught_exceptions() > 0) state_.comm.abort();
+    cudaStreamSynchronize(state_.stream.get());
+  }
 
   Bytes allocated() const override { return state_.memory.allocated(); }
   Bytes sent() const override { return state_.comm.sent(); }
-  std::string remark() const override { return state_.choice.why_through_host; }
+  std::string remark() const override {
+    return state_.comm.through_host() ? state_.choice.why_through_host : state_.comm.setup();
+  }
   std::string why_no_record() const override { return KernelActivity::why_not(); }
   void mark_profiler_range(bool inside) override {
     state_.stream.wait();
@@ -400,6 +411,9 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
   if (kernel.communicates) {
     communicate(call);
   } else {
+    // Beside ranks that may be gone the host does not stand in the launch of a kernel, where nobody would see it.
+    if (state_.capturing == nullptr && state_.comm.connected() && state_.calls % kCallsAhead == 0)
+      state_.stream.wait();
     if (state_.capturing != nullptr) state_.capturing->begin_kernel();
     program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
   }

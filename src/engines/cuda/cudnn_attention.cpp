@@ -12,6 +12,7 @@
 #include "nadi/cuda/cuda_error.h"
 #include "nadi/cuda/cudnn_attention_graph.h"
 #include "nadi/cuda/cudnn_attention_workspace.h"
+#include "nadi/cuda/device_wait.h"
 #include "nadi/cuda/kernel.h"
 
 namespace nadi::inline engines::cuda {
@@ -63,7 +64,7 @@ class TokenCounts {
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes), "cudaMalloc");
     check_cuda(cudaMemcpyAsync(data_, counts.data(), bytes, cudaMemcpyHostToDevice, stream),
                "cudaMemcpyAsync");
-    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    wait_for(stream);
   }
   ~TokenCounts() { cudaFree(data_); }
   TokenCounts(const TokenCounts&) = delete;

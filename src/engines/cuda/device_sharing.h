@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "nadi/comm/communicator.h"
 #include "nadi/comm/launcher_environment.h"
@@ -22,7 +24,13 @@ struct DeviceIdentity {
 };
 
 // Why messages go through memory of the host, as a sentence for the user; empty where each rank has a GPU of
-// its own and NCCL. Collective; the same on all ranks.
-std::string why_through_host(Communicator& world, const DeviceIdentity& own);
+// its own and NCCL. Collective; the same on all ranks. With `shared_too` also where ranks share one.
+std::string why_through_host(Communicator& world, const DeviceIdentity& own, bool shared_too = false);
+
+// For tests, which have one GPU: NADI_TEST_NCCL=shared-gpu lets ranks that share one talk over NCCL all the
+// same. NCCL refuses two ranks on one GPU of one host, so each says that it is on a host of its own (the
+// variables that this returns, to be set before NCCL is loaded), and NCCL goes over sockets. Nothing without it;
+// Error (usage) for another value.
+std::vector<std::pair<std::string, std::string>> nccl_on_shared_gpu(const EnvironmentLookup& environment);
 
 }  // namespace nadi::inline engines::cuda

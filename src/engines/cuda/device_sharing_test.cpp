@@ -70,5 +70,22 @@ TEST(DeviceSharing, a_rank_without_nccl_is_named) {
               Each(HasSubstr("rank 1 does not find NCCL")));
 }
 
+TEST(DeviceSharing, tests_let_ranks_that_share_a_device_use_nccl) {
+  ThreadWorld world(2);
+  for (const auto& error : world.run([&](Communicator& rank) {
+         EXPECT_EQ(why_through_host(rank, device_number(7), /*shared_too=*/true), "");
+         EXPECT_THAT(why_through_host(rank, device_number(7, to_number(rank.rank()) == 0), true),
+                     HasSubstr("rank 1 does not find NCCL"));
+       }))
+    EXPECT_FALSE(error) << error->what();
+
+  EXPECT_TRUE(nccl_on_shared_gpu(environment_with({})).empty());
+  const auto third = nccl_on_shared_gpu(environment_with(
+      {{"NADI_TEST_NCCL", "shared-gpu"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}}));
+  EXPECT_THAT(third, testing::Contains(testing::Pair("NCCL_HOSTID", "nadi-rank-3")));
+  EXPECT_THAT(third, testing::Contains(testing::Pair("NCCL_SOCKET_IFNAME", "lo")));
+  EXPECT_THROW(nccl_on_shared_gpu(environment_with({{"NADI_TEST_NCCL", "yes"}})), Error);
+}
+
 }  // namespace
 }  // namespace nadi::inline engines::cuda

@@ -29,6 +29,7 @@ LoadedNccl load_nccl() {
                               kOldestNccl)};
   load(functions.get_unique_id, "ncclGetUniqueId");
   load(functions.comm_init_rank, "ncclCommInitRank");
+  functions.comm_split = library->optional_function<decltype(functions.comm_split)>("ncclCommSplit");
   load(functions.comm_destroy, "ncclCommDestroy");
   load(functions.comm_abort, "ncclCommAbort");
   load(functions.comm_get_async_error, "ncclCommGetAsyncError");
@@ -61,6 +62,14 @@ const NcclLibrary* nccl_library() {
 
 std::string why_no_nccl() {
   return loaded_nccl().why_not;
+}
+
+// 22803 is 2.28.3; before 2.9 it was 2708.
+std::string nccl_version() {
+  constexpr int kMajor = 10000, kMinor = 100;
+  int version = 0;
+  if (const NcclLibrary* nccl = nccl_library(); nccl != nullptr) nccl->get_version(&version);
+  return format("{}.{}.{}", version / kMajor, version % kMajor / kMinor, version % kMinor);
 }
 
 void check_nccl(NcclResult result, const char* call, NcclComm comm) {

@@ -26,6 +26,8 @@ struct NcclLibrary {
   NcclResult (*get_version)(int* version);
   NcclResult (*get_unique_id)(NcclId* id);
   NcclResult (*comm_init_rank)(NcclComm* comm, int ranks, NcclId id, int rank);
+  // Ranks of one colour get a communicator, in the order of their keys. nullptr before NCCL 2.18.
+  NcclResult (*comm_split)(NcclComm comm, int color, int key, NcclComm* split, void* config);
   NcclResult (*comm_destroy)(NcclComm comm);
   NcclResult (*comm_abort)(NcclComm comm);
   NcclResult (*comm_get_async_error)(NcclComm comm, NcclResult* error);
@@ -49,10 +51,16 @@ struct NcclLibrary {
                         cudaStream_t stream);
 };
 
+// The colour of a rank that takes part in a split, and gets nothing.
+inline constexpr int kNcclNoColor = -1;
+
 // nullptr where it cannot be loaded, or is too old.
 const NcclLibrary* nccl_library();
 // Then why not, in the words of the system.
 std::string why_no_nccl();
+
+// "2.28.3".
+std::string nccl_version();
 
 // Everything but success is Error (environment) with the call and NCCL's words.
 void check_nccl(NcclResult result, const char* call, NcclComm comm = nullptr);

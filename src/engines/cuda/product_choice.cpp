@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/cuda/device_wait.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -54,7 +55,7 @@ std::size_t ProductChoice::fastest(std::size_t candidates, const std::function<b
     cudaEventRecord(events.begin, stream);
     for (int i = 0; i < repeats; ++i) launch(number);
     cudaEventRecord(events.end, stream);
-    cudaEventSynchronize(events.end);
+    wait_for(events.end);
     float milliseconds = 0;
     cudaEventElapsedTime(&milliseconds, events.begin, events.end);
     return milliseconds / static_cast<float>(repeats);

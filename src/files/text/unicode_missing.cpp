@@ -9,7 +9,9 @@ namespace {
 [[noreturn]] void refuse() {
   throw environment_error(
       "this build has no tokenizers: it was made without utf8proc, which knows the characters of Unicode",
-      "install libutf8proc-dev (Debian, Ubuntu) or utf8proc (others), run cmake again and rebuild");
+      "install libutf8proc-dev (Debian, Ubuntu) or utf8proc (others), run cmake again and rebuild; training "
+      "on "
+      "tokens (--data-path, --mock-data) needs none");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/comm/comm_record.h"
 #include "nadi/parallel/rank_list.h"
 
 namespace nadi::inline jobs {
@@ -143,6 +144,10 @@ HangWatch::Account HangWatch::account(int rank) const {
                        (clock_ - known.spoke).count() / 1000));
   const std::string& blocked = known.beat->blocked;
   if (const auto& waits = known.beat->waits; waits && blocked.empty()) {
+    if (waits->op == to_string(CommOp::kDevice)) {
+      const std::string among = format("exchange of data among {}{}", group_text(waits->group), after);
+      return {.one = "waits for its GPU's " + among, .many = "wait for their GPUs' " + among, .waits = true};
+    }
     std::string what = waits->number > 0
                            ? format("{} {} of {}", waits->op, waits->number, group_text(waits->group))
                            : waits->op;

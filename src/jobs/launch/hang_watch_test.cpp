@@ -6,6 +6,7 @@
 
 #include "nadi/base/json.h"
 #include "nadi/base/temporary_folder.h"
+#include "nadi/comm/comm_record.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi::inline jobs {
@@ -81,6 +82,20 @@ TEST_F(HangWatchTest, TellsOfEachWayToStand) {
   EXPECT_THAT(
       watch_.report().lines,
       testing::Contains("ranks 0-1 are silent for 9 s: stopped, or cut off together with its machine"));
+}
+
+// Over NCCL ranks wait for what their GPUs were given, not for one collective.
+TEST_F(HangWatchTest, RanksThatWaitForTheirGpu) {
+  watch_.tick(now_);
+  for (int rank : {0, 1, 3})
+    hear({.rank = rank,
+          .waits = BeatRequest{.op = std::string(to_string(CommOp::kDevice)), .group = "0-3"},
+          .groups = {{"0-3", 7}}});
+  hear({.rank = 2});
+  watch_.state(2, 'T');
+  EXPECT_THAT(watch_.report().lines,
+              ElementsAre("rank 2 is stopped by a signal (SIGSTOP)",
+                          "ranks 0-1, 3 wait for their GPUs' exchange of data among ranks 0-3"));
 }
 
 TEST_F(HangWatchTest, ACollectiveToWhichAllHaveComeIsNobodysFault) {

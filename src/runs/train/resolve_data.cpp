@@ -17,6 +17,7 @@
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/wordpiece_trainer.h"
 #include "nadi/train/resolve_indexed_data.h"
+#include "nadi/train/resolve_mock_data.h"
 
 namespace nadi::inline runs {
 namespace {
@@ -106,11 +107,10 @@ class Resolver {
     if (!request_.validation_data.empty() && request_.validate) validation_ = read(request_.validation_data);
     if (!request_.data.empty()) {
       train_ = read(request_.data);
-    } else if (request_.shipped_sample || !find_in_cache()) {
-      if (!request_.shipped_sample)
-        listener_.warning(format(
-            "no data is given, and {} has no SQuAD file: training on the small sample that comes with Nadi",
-            searched_folders()));
+    } else if (!find_in_cache()) {
+      listener_.warning(format(
+          "no data is given, and {} has no SQuAD file: training on the small sample that comes with Nadi",
+          searched_folders()));
       train_ = {std::string(kSampleSquadTrainName),
                 parse_squad(std::string(sample_squad_train()), std::string(kSampleSquadTrainName))};
       if (request_.validate && !validation_)
@@ -212,6 +212,7 @@ class Resolver {
 }  // namespace
 
 ResolvedTrainData resolve_train_data(TrainDataRequest request, ModelConfig& config, DataListener& listener) {
+  if (request.mock) return resolve_mock_data(std::move(request), config, listener);
   if (!request.data_path.empty()) return resolve_indexed_data(std::move(request), config, listener);
   return Resolver(request, config, listener).run();
 }

@@ -20,8 +20,8 @@ namespace nadi::inline runs {
 struct TrainDataRequest {
   std::filesystem::path data = {};  // SQuAD file; empty means one in cache_dir, else the shipped sample
   std::filesystem::path validation_data =
-      {};                       // empty means the file that goes with the data, else a part of it
-  bool shipped_sample = false;  // use the shipped sample, whatever is in cache_dir
+      {};             // empty means the file that goes with the data, else a part of it
+  bool mock = false;  // random tokens in place of data
   std::filesystem::path cache_dir = {};
   // Hugging Face's cache of datasets (data/hugging_face_cache.h), searched for SQuAD before cache_dir; may be
   // empty.

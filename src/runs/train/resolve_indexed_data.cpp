@@ -8,23 +8,10 @@
 #include "nadi/base/units.h"
 #include "nadi/data/megatron_data.h"
 #include "nadi/data/tokenizer_check.h"
+#include "nadi/train/given_tokenizer.h"
 
 namespace nadi::inline runs {
 namespace {
-
-void find_tokenizer(TrainDataRequest& request, ResolvedTrainData& resolved) {
-  if (request.loaded_tokenizer) {
-    resolved.tokenizer = std::move(request.loaded_tokenizer);
-    resolved.tokenizer_name = request.loaded_name;
-    return;
-  }
-  std::filesystem::path path = request.tokenizer;
-  if (path.empty() && !request.checkpoint.empty() && has_tokenizer(request.checkpoint))
-    path = request.checkpoint;
-  if (path.empty()) return;
-  resolved.tokenizer = load_tokenizer(path);
-  resolved.tokenizer_name = path.string();
-}
 
 // The token that ends a document, where its prediction has no loss.
 std::optional<TokenId> masked_end(const TrainDataRequest& request, const Tokenizer* tokenizer, bool masked) {
@@ -49,7 +36,7 @@ std::string joined(const std::vector<std::string>& words) {
 ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& config,
                                        DataListener& listener) {
   ResolvedTrainData resolved;
-  find_tokenizer(request, resolved);
+  take_given_tokenizer(request, resolved);
   const Tokenizer* const tokenizer = resolved.tokenizer.get();
   const bool masked = config.architecture == Architecture::kBert;
   if (masked && tokenizer == nullptr)

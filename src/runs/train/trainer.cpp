@@ -127,8 +127,8 @@ class Trainer {
     state_files_.emplace(*engine_, world_, *stages_, options_.save_format);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
-    if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     load_programs();
+    if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     if (megatron)
       state_files_->load_weights(*megatron);
     else if (!weights.empty())

@@ -24,7 +24,7 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
   TrainDataPaths paths = resolve_data_paths(flags);
   return {.data = flags.text("--data").value_or(""),
           .validation_data = flags.text("--eval-data").value_or(""),
-          .shipped_sample = flags.given("--mock-data"),
+          .mock = flags.given("--mock-data"),
           .cache_dir = flags.text("--cache-dir").value_or(kDefaultCacheDir),
           .datasets_cache =
               flags.given("--cache-dir") ? "" : process_environment()("HF_DATASETS_CACHE").value_or(""),

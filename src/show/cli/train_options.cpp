@@ -162,6 +162,9 @@ void check_data_flags(const Flags& flags, std::vector<std::string>& notes) {
   for (const std::string_view flag : {"--data", "--eval-data", "--mock-data"})
     if (indexed && flags.given(flag))
       throw usage_error(format("{} and --data-path contradict each other", flag));
+  for (const std::string_view flag : {"--data", "--eval-data"})
+    if (flags.given(flag) && flags.given("--mock-data"))
+      throw usage_error(format("--mock-data and {} contradict each other", flag));
   for (const std::string_view flag : {"--split", "--data-cache-path"})
     if (!indexed && flags.given(flag) && !flags.given("--mock-data"))
       throw usage_error(format("{} needs --data-path", flag),

@@ -151,7 +151,7 @@ std::vector<MegatronFlag> split_rows() {
 
 std::vector<MegatronFlag> file_rows() {
   Rows rows("Megatron's flags: data and files");
-  rows.toggle("--mock-data", "train on the sample that comes with Nadi");
+  rows.toggle("--mock-data", "train on random tokens: no data and no tokenizer are needed");
   const auto many = [&](std::string_view name, std::string_view value, std::string help) {
     rows.value(name, value, std::move(help), "none").spec.many = true;
   };
