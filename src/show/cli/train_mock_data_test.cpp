@@ -6,6 +6,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/text_files.h"
+#include "nadi/testing/working_folder.h"
 
 namespace nadi::inline show {
 namespace {
