@@ -186,7 +186,7 @@ class OldJob {
         world->place, format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count, job_.ranks()),
         later.empty() ? "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))"
                       : format("a shell does not know here what is set below, {}: move this line "
-                               "behind it",
+                               "below them",
                                later));
   }
 

@@ -132,7 +132,7 @@ TEST(OldSettings, ChangesOfFormChangeNothing) {
       old_error(reversed),
       HasSubstr("_00_conf.sh:11: WORLD_SIZE is 0, and the nodes have 32 ranks | a shell does not know "
                 "here what is set below, NPROC_PER_NODE in line 13 and NNODES in line 12: move this "
-                "line behind it"));
+                "line below them"));
   for (const std::string& conf :
        {with(reversed, "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))\n", "") +
             "WORLD_SIZE=$(( NNODES*$NPROC_PER_NODE ))\n",
