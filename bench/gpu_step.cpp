@@ -24,9 +24,9 @@
 #include "gpu_models.h"
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
+#include "nadi/devices/make_engine.h"
 #include "nadi/engine/engine.h"
 #include "nadi/engine/engine_memory.h"
-#include "nadi/devices/make_engine.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/executed_step.h"
 

@@ -14,12 +14,12 @@
 #include "nadi/base/half.h"
 #include "nadi/cpu/cpu_engine.h"
 #include "nadi/engine/element.h"
-#include "nadi/reference/run_reference.h"
 #include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
+#include "nadi/reference/run_reference.h"
 #include "random_integers.h"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <map>
 #include <numeric>
 
-#include "nadi/reference/run_reference.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/reference/run_reference.h"
 #include "random_integers.h"
 
 namespace nadi {

@@ -20,12 +20,12 @@
 #include <span>
 
 #include "nadi/base/error.h"
-#include "nadi/reference/lockstep.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/parallel/step_walk.h"
+#include "nadi/reference/lockstep.h"
 
 namespace nadi {
 namespace {

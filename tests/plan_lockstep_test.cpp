@@ -8,10 +8,10 @@
 #include <cmath>
 #include <map>
 
-#include "nadi/reference/lockstep.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/reference/lockstep.h"
 #include "plan_cases.h"
 #include "random_integers.h"
 

@@ -9,9 +9,9 @@
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/base/random.h"
-#include "nadi/reference/run_reference.h"
 #include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/reference/run_reference.h"
 
 namespace nadi {
 namespace {

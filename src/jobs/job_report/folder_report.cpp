@@ -8,9 +8,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_health/job_health.h"
 #include "nadi/job_log/job_log.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/scheduler/scheduler.h"
 
 namespace nadi::inline jobs {

@@ -9,8 +9,8 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/natural_order.h"
-#include "nadi/scheduler/job_registry.h"
 #include "nadi/plan/plan_file.h"
+#include "nadi/scheduler/job_registry.h"
 
 namespace nadi::inline jobs {
 namespace {

@@ -18,14 +18,14 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
-#include "nadi/scheduler/job_folder.h"
-#include "nadi/scheduler/job_registry.h"
 #include "nadi/job_files/resumed_words.h"
 #include "nadi/job_scripts/local_script.h"
 #include "nadi/process/descriptor.h"
 #include "nadi/process/detached_process.h"
 #include "nadi/process/find_program.h"
 #include "nadi/process/process_tree.h"
+#include "nadi/scheduler/job_folder.h"
+#include "nadi/scheduler/job_registry.h"
 
 namespace nadi::inline jobs {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "nadi/base/error.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/process/find_program.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/shell/hostile_texts_for_tests.h"
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"

@@ -17,9 +17,9 @@
 #include "nadi/base/message_text.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/base/temporary_folder.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_files/resumed_words.h"
 #include "nadi/job_scripts/slurm_script.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/scheduler/slurm_text.h"
 
 namespace nadi::inline jobs {

@@ -5,9 +5,9 @@
 #include "nadi/base/format.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/command_line/completion.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/report/analysis_tables.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_client.h"
 

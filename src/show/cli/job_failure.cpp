@@ -4,8 +4,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_log/job_log.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/full_screen.h"
 
 namespace nadi::inline show {

@@ -15,10 +15,10 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/job_page.h"
 #include "nadi/draw/job_timeline.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_report/folder_report.h"
 #include "nadi/job_report/job_report_json.h"
 #include "nadi/report/job_report_text.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 

@@ -6,9 +6,9 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
-#include "nadi/scheduler/job_folder.h"
 #include "nadi/job_health/job_health.h"
 #include "nadi/plan/plan_file.h"
+#include "nadi/scheduler/job_folder.h"
 
 namespace nadi::inline show {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "nadi/parallel/program.h"
 #include "nadi/graph/collective_table.h"
+#include "nadi/parallel/program.h"
 #include "nadi/unroll/collective_type.h"
 
 namespace nadi::inline traces {

@@ -5,8 +5,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/graph/graph.h"
 #include "nadi/graph/collective_table.h"
+#include "nadi/graph/graph.h"
 #include "nadi/unroll/collective_type.h"
 
 namespace nadi::inline traces {
