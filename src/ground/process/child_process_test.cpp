@@ -98,7 +98,7 @@ TEST(FindProgram, LooksOnPath) {
   EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
   EXPECT_FALSE(find_program("no-such-program-anywhere"));
   EXPECT_FALSE(find_program("/etc/passwd")) << "may not be executed";
-  EXPECT_EQ(own_program().filename(), "job_test");
+  EXPECT_EQ(own_program().filename(), "process_test");
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST(TraceScaling, RefusesWhatIsNotKnown) {
   };
   EXPECT_NE(message({.ranks = 16}, set).find("depends on the degrees"), std::string::npos);
   EXPECT_NE(
-      message({.ranks = 12, .degrees = TraceDegrees{.tp = 4, .dp = 2}}, set).find("whole number of replicas"),
+      message({.ranks = 10, .degrees = TraceDegrees{.tp = 4, .dp = 2}}, set).find("whole number of replicas"),
       std::string::npos);
   EXPECT_NE(message({.ranks = 16, .degrees = TraceDegrees{.tp = 4, .dp = 2}}, set).find("how it scales"),
             std::string::npos);

@@ -101,10 +101,10 @@ TEST_F(Workloads, AicbHasExpertsAndWholeGathers) {
       "checkpoints: 0 checkpoint_initiates: 0 pp_comm 4096\n"
       "1\nmoe -1 1 ALLTOALL_EP 64 1 NONE 0 1 ALLGATHER 1000 0\n";
   EXPECT_EQ(nodes_of(text, {}, 3),
-            (Lines{"moe.forward 1", "moe.forward collective 64B in 1 <0", "moe.input gradient 1 <0 <1",
-                   "moe.weight gradient 1 <2", "moe.weight gradient collective 250B in 2 <3"}));
-  EXPECT_EQ(numbers_.members().at(1), (std::vector<std::int64_t>{1, 3}));
-  EXPECT_EQ(numbers_.members().at(2), (std::vector<std::int64_t>{1, 3, 5, 7}));
+            (Lines{"moe.forward 1", "moe.forward collective 64B in 2 <0", "moe.input gradient 1 <0 <1",
+                   "moe.weight gradient 1 <2", "moe.weight gradient collective 250B in 1 <3"}));
+  EXPECT_EQ(numbers_.members().at(1), (std::vector<std::int64_t>{1, 3, 5, 7}));
+  EXPECT_EQ(numbers_.members().at(2), (std::vector<std::int64_t>{1, 3}));
   const LayerWorkload workload = read_layer_workload(folder_.path() / "w.txt");
   EXPECT_EQ(LayerWorkloadTrace(workload, {}).ranks(), 8);
 }
