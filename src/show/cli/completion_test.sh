@@ -2,7 +2,7 @@
 # Completion in real shells, those of bash, zsh and fish that are there.
 #   completion_test.sh <nadi>
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../tests/program_test.sh"
 mkdir "$work/bin" "$work/home"
 ln -s "$nadi" "$work/bin/nadi"
 export PATH=$work/bin:$PATH HOME=$work/home TERM=xterm

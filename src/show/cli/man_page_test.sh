@@ -2,7 +2,7 @@
 # Manual pages as `man` shows them: without warnings, with flags that can be copied.
 #   man_page_test.sh <nadi>
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../tests/program_test.sh"
 needs man groff
 
 "$nadi" man --output man1 >/dev/null || fail "no pages"

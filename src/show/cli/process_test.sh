@@ -2,7 +2,7 @@
 # What only a process can show: pipes, full devices, exit codes, signals, the terminal.
 #   process_test.sh <nadi>
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../tests/program_test.sh"
 
 expect 0 "$nadi" --version
 expect 2 "$nadi"

@@ -90,7 +90,9 @@ TEST(ShowTrace, KnowsATraceByItsContent) {
   write_trace("t.et", {{.id = 2, .data = {1}, .more = num_ops(5)}, {.id = 1, .more = num_ops(7)}});
   Json wanted = run_json("show t.et");
   for (const char* file : {"t.json", "t.jsonl"}) {
-    ASSERT_EQ(run(format("convert t.et -o {}", file)).code, 0);
+    const bool lines = std::string_view(file).ends_with("l");
+    ASSERT_EQ(
+        run(format("convert t.et --format {} -o {}", lines ? "chakra-jsonl" : "chakra-json", file)).code, 0);
     Json shown = run_json(format("show {}", file));
     EXPECT_EQ(shown["bytes"], std::filesystem::file_size(file));
     for (const char* key : {"file", "bytes"}) shown[key] = wanted[key];
