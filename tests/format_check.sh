@@ -14,9 +14,9 @@ export program
 # shellcheck disable=SC2016
 wrong=$(find src bench examples tests -name node_modules -prune -o \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
-  xargs -0 --max-procs="$(nproc)" --max-args=64 bash -c 'for file; do
-    "$program" "$file" | cmp -s - "$file" || echo "$file"
-  done' bash)
+  xargs -0 --max-procs="$(nproc)" --max-args=64 bash -c '
+    "$program" "$@" | cmp -s - <(cat "$@") && exit
+    for file; do "$program" "$file" | cmp -s - "$file" || echo "$file"; done' bash)
 if [ -n "$wrong" ]; then
   echo "not formatted as .clang-format says:" $wrong >&2
   echo "error: run 'make format'" >&2
