@@ -24,6 +24,7 @@ wait_until() {
   done
 }
 has() { (($(left "$1") >= $2)); }
+gone() { (($(left "$1") == 0)); }
 ended() { ! grep -q '"state": "\(running\|pending\)"' <("$nadi" job status "$1" --json 2>/dev/null); }
 
 # Each rank has a process in the background, one in a session of its own, an orphan in a session of its own without an
@@ -76,7 +77,8 @@ for ((round = 0; round < rounds; round++)); do
       ;;
   esac
   wait_until ended "$id"
-  (($(left "$mark") == 0)) || fail "round $round ($how): $(left "$mark") processes are left"
+  # The job is known to have ended a moment before the last of them is.
+  wait_until gone "$mark" || fail "round $round ($how): $(left "$mark") processes are left"
   "$nadi" job status "$id" --json >status.json 2>/dev/null
   grep -q "\"state\": \"$how\"" status.json || fail "round $round: not $how: $(cat status.json)"
 done
