@@ -107,13 +107,13 @@ void make_trace() {
 }
 void make_old_trace() {
   copy_small(shared_data() / "chakra" / "all_gather_4npus_1MB", "old", 100'000);
-  copy_small(repository() / "src" / "chakra" / "corpus" / "fuzz_chakra_reader", "old", 100'000);
+  copy_small(repository() / "src" / "traces" / "chakra" / "corpus" / "fuzz_chakra_reader", "old", 100'000);
 }
 void make_trace_json() {
   make_trace();
   must("convert step.0.et -o json/step.0.json --format chakra-json");
   must("convert step.0.et -o json/step.0.jsonl --format chakra-json");
-  copy_small(repository() / "src" / "chakra" / "corpus" / "fuzz_chakra_json", "json", 100'000);
+  copy_small(repository() / "src" / "traces" / "chakra" / "corpus" / "fuzz_chakra_json", "json", 100'000);
 }
 void make_node_link() {
   make_trace();
@@ -121,18 +121,21 @@ void make_node_link() {
 }
 void make_profiles() {
   copy_small(repository() / "examples" / "traces", ".", 100'000);
-  copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_kineto_reader", "profiles", 100'000);
+  copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_kineto_reader", "profiles",
+             100'000);
 }
 // Of a few kilobytes each: one that holds megabytes takes half a second, and has no other places to be damaged.
 void make_compressed() {
-  copy_small(repository() / "src" / "input" / "corpus" / "fuzz_chunked_input", "packed", 100'000);
-  copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_kineto_reader", "packed", 100'000);
+  copy_small(repository() / "src" / "ground" / "input" / "corpus" / "fuzz_chunked_input", "packed", 100'000);
+  copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_kineto_reader", "packed",
+             100'000);
   copy_small(repository() / "examples" / "traces", "packed", 100'000);
   for (const char* file : {"packed/run_rank0_host.json", "packed/run_rank0_device.json"})
     if (std::system((std::string("gzip -f ") + file).c_str()) != 0) std::exit(1);
 }
 void make_nsys_export() {
-  copy_small(repository() / "src" / "pytorch" / "corpus" / "fuzz_nsys_profile", "exports", 100'000);
+  copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_nsys_profile", "exports",
+             100'000);
 }
 void make_kinds() {
   copy_here(repository() / "examples" / "traces" / "run_rank0_device.json", "profile.json");
@@ -141,7 +144,7 @@ void make_kinds() {
       R"({"my_kernel": "matrix product", "ampere_sgemm": "attention", "elementwise": "copy and fill"})");
 }
 void make_torch_files() {
-  copy_small(repository() / "src" / "torch_file" / "corpus" / "fuzz_torch_file", "files", 100'000);
+  copy_small(repository() / "src" / "files" / "torch_file" / "corpus" / "fuzz_torch_file", "files", 100'000);
   copy_small(shared_data() / "torch-files", "files", 10'000);
   for (const auto& entry : fs::directory_iterator("files"))
     if (entry.path().extension() == ".json") fs::remove(entry.path());
@@ -162,7 +165,8 @@ void make_checkpoint() {
       "run");
 }
 void make_safetensors() {
-  copy_small(repository() / "src" / "checkpoint" / "corpus" / "fuzz_safetensors_reader", "files", 100'000);
+  copy_small(repository() / "src" / "files" / "checkpoint" / "corpus" / "fuzz_safetensors_reader", "files",
+             100'000);
   make_checkpoint();
   fs::copy_file("run/checkpoint-1/model.safetensors", "files/model.safetensors");
 }
@@ -233,7 +237,7 @@ void make_space() {
   "constraints": [{"expression": "8 % tensor == 0", "because": "they must divide"}]})");
 }
 void make_studies() {
-  copy_small(repository() / "src" / "study" / "corpus" / "fuzz_study_journal", "studies", 100'000);
+  copy_small(repository() / "src" / "tuning" / "study" / "corpus" / "fuzz_study_journal", "studies", 100'000);
   must("tune --param x=1:4 --trials 3 --metric exit-code --study studies/made.db --no-logs -- test {{x}}");
 }
 // A model with few weights: those of bert-tiny take a hundred times as long to draw as the file to read.
