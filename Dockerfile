@@ -16,6 +16,7 @@ COPY scripts scripts
 RUN ln -s scripts/run_gpt2.sh scripts/run_bert.sh scripts/run_all_experiments.sh .
 RUN make runtime-dependencies && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/bin/nadi /usr/local/bin/nadi
+COPY --from=build /usr/local/lib/nadi /usr/local/lib/nadi
 COPY --from=build /src/cache cache
 ENTRYPOINT ["nadi"]
 CMD ["--help"]
