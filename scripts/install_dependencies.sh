@@ -46,7 +46,8 @@ done
 
 as_root=()
 [ "$(id -u)" -eq 0 ] || ! command -v sudo >/dev/null || as_root=(sudo)
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@"; } # `env` carries the setting through sudo
+# `env` carries the setting through sudo. Another installation that runs is waited for.
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@"; }
 
 # What the tests of pages need besides.
 install_browser() {
