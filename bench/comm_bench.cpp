@@ -33,7 +33,7 @@ double cpu_milliseconds(clockid_t clock) {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-// Of all threads but this one.
+// Counts all threads but this one.
 double others_cpu() {
   return cpu_milliseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_milliseconds(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of this process so far, in user and system mode, so that others on the machine count less.
+// Counts this process so far, in user and system mode, so that others on the machine count less.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -36,7 +36,7 @@ namespace {
 
 using namespace nadi;
 
-// Of this process' computation, so that others on the machine do not count.
+// Counts this process' computation, so that others on the machine do not count.
 double seconds_since(std::clock_t start) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }

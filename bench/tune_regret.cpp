@@ -65,7 +65,7 @@ TrialHistory run_trials(const TuneProblem& problem, std::uint64_t seed, std::int
   return history;
 }
 
-// Of the true value of the best observed trial; infinite when every trial failed.
+// Judges the true value of the best observed trial; infinite when every trial failed.
 double regret(const TuneProblem& problem, const TrialHistory& history) {
   const std::vector<std::size_t> best = best_trials(history);
   if (best.empty()) return std::numeric_limits<double>::infinity();

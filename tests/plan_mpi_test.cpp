@@ -191,7 +191,7 @@ class PlanOverMpi {
       EXPECT_EQ(job.engine().held(role), summary.memory.of(role)) << to_string(role);
   }
 
-  // Of ZeRO's buckets a rank has the sums of its own part only: parameters tell the rest.
+  // For ZeRO's buckets a rank has the sums of its own part only: parameters tell the rest.
   void compare_gradients(Job& one, Job& all, double tolerance) {
     if (entry_.plan.zero_stage > 0) return;
     double squares = 0, norm = 0;

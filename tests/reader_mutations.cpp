@@ -124,7 +124,7 @@ void make_profiles() {
   copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_kineto_reader", "profiles",
              100'000);
 }
-// Of a few kilobytes each: one that holds megabytes takes half a second, and has no other places to be damaged.
+// Files of a few kilobytes each: one that holds megabytes takes half a second, and has no other places to be damaged.
 void make_compressed() {
   copy_small(repository() / "src" / "ground" / "input" / "corpus" / "fuzz_chunked_input", "packed", 100'000);
   copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_kineto_reader", "packed",

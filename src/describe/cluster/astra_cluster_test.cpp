@@ -46,7 +46,7 @@ TEST_F(AstraCluster, DimensionsAreNodeAndLevels) {
   EXPECT_EQ(cluster.node(0).inside.bandwidth, ByteRate{400.0 * 1073741824});
   // Two links of 936.25 ns, and 10 ns at the end.
   EXPECT_EQ(cluster.node(0).inside.latency, Nanoseconds{1883});
-  // Of a ring, two links of 50 GB/s for each of the node's eight NPUs.
+  // Two links of 50 GB/s in a ring for each of the node's eight NPUs.
   EXPECT_EQ(cluster.levels.at(0).fabric.topology, FabricTopology::kRing);
   EXPECT_EQ(cluster.levels[0].fabric.bandwidth, ByteRate{50.0 * 1073741824 * 2 * 8});
   EXPECT_EQ(cluster.levels[0].fabric.latency, Nanoseconds{1010});

@@ -27,7 +27,7 @@ enum class AstraAlgorithmKind : std::uint8_t { kRing, kDirect, kHalvingDoubling,
 struct AstraAlgorithm {
   AstraAlgorithmKind kind = AstraAlgorithmKind::kRing;
   bool over_all = false;    // "oneRing" and the like: one dimension over all devices
-  std::int32_t window = 0;  // of direct: messages of a device that are under way; 0: all
+  std::int32_t window = 0;  // of direct: messages of a device that are under way; 0 means all
 
   bool operator==(const AstraAlgorithm&) const = default;
 };
@@ -37,7 +37,7 @@ std::optional<AstraAlgorithm> astra_algorithm_named(std::string_view name);
 std::vector<std::string_view> astra_algorithm_names();
 
 struct AstraCollectives {
-  // By dimension, innermost first; empty: the system file does not say, and a ring in each is taken.
+  // By dimension, innermost first; empty means the system file does not say, and a ring in each is taken.
   std::vector<AstraAlgorithm> all_reduce = {}, all_gather = {}, reduce_scatter = {}, all_to_all = {};
   // `collective-optimization`: an all-reduce is a reduce-scatter and an all-gather in all dimensions but the
   // last, so that outer dimensions move less ("localBWAware"); else an all-reduce in each ("baseline").

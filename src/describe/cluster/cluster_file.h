@@ -38,7 +38,7 @@ Cluster load_cluster(const std::string& what);
 // A cluster within another file, as an object of its own.
 Cluster cluster_of(const JsonValue& object);
 
-// Of a file alone; `file` is its name in messages.
+// Reads a file alone; `file` is its name in messages.
 Cluster parse_cluster(std::string text, const std::string& file);
 
 // The cluster with all of its devices in full, so that it does not depend on the catalogue. load_cluster() of

@@ -31,7 +31,7 @@ struct DeviceSpec {
   std::string name;     // as users type it: "a100-80gb"
   std::string product;  // "NVIDIA A100 SXM4 80 GB"
   DeviceType type = DeviceType::kGpu;
-  // Of matrix products, dense, by the type of their operands; 0 means not that the device has it.
+  // Rates of dense matrix products, by the type of their operands; 0 means not that the device has it.
   std::array<FlopRate, 7> matrix_peak = {};  // by DType
   FlopRate vector_peak = {};                 // of everything else
   ByteRate memory_bandwidth = {};

@@ -192,7 +192,7 @@ class InfrastructureGraph {
     if (link->second.latency_ns) one.latency_ns = std::max(one.latency_ns, *link->second.latency_ns);
   }
 
-  // Of the links with the most bandwidth; `wanted` parts have some.
+  // Takes the links with the most bandwidth; `wanted` parts have some.
   Fabric fabric_of(const std::map<std::string, Traffic>& traffic, const GraphLinks& links,
                    std::int64_t wanted, const std::string& parts, std::int64_t default_ns) const {
     const auto most = std::max_element(traffic.begin(), traffic.end(), [](const auto& a, const auto& b) {

@@ -9,8 +9,8 @@
 namespace nadi::inline describe {
 namespace {
 
-// Of `rows`, ascending by size: between two of them a power of the size, beyond the last in proportion, below
-// the first as long as that one.
+// Interpolates in `rows`, ascending by size: between two of them a power of the size, beyond the last in
+// proportion, below the first as long as that one.
 template <typename Row>
 std::optional<Nanoseconds> measured_time(std::span<const Row> rows, Bytes size) {
   if (rows.empty()) return {};

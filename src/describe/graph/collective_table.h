@@ -27,7 +27,7 @@ struct CollectiveFacts {
   std::string_view chakra;             // as Chakra's schema spells it: "ALL_REDUCE"
   std::string_view kineto_record;      // PyTorch's record of the parameters: "allreduce", "_allgather_base"
   std::string_view kineto_annotation;  // and the annotation around the call: "all_reduce"
-  // How such names start, and those of NCCL's kernels, in lower case without underscores. Empty: PyTorch has
+  // How such names start, and those of NCCL's kernels, in lower case without underscores. Empty means PyTorch has
   // none.
   std::string_view prefix;
   // Bytes on each link of a ring are so many times (n - 1) / n of the algorithm's size, as nccl-tests count

@@ -36,10 +36,10 @@ class GraphBatch {
 
   std::int64_t built_with() const { return built_with_; }
   void set(Graph& graph, std::int64_t sequences) const;
-  // Of a graph that was built for several micro-batches.
+  // For a graph that was built for several micro-batches.
   void set_accumulating(Graph& graph, bool accumulates) const;
 
-  // Of a number that was taken from the graph as it was built: bytes, elements.
+  // Scales a number that was taken from the graph as it was built: bytes, elements.
   std::int64_t scaled(std::int64_t number, std::int64_t sequences) const {
     return number % built_with_ == 0 ? number / built_with_ * sequences : number;
   }

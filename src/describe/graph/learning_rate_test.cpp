@@ -8,7 +8,7 @@
 namespace nadi::inline describe {
 namespace {
 
-// Of step `step`, counted from 1.
+// The rate of step `step`, counted from 1.
 double learning_rate_of(const LearningRate& rate, int step) {
   return learning_rate_at(rate, step - 1);
 }

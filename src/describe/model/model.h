@@ -28,7 +28,7 @@ class Model {
   virtual std::string_view word_embeddings() const = 0;
 };
 
-// Of the given architecture; lives as long as the program.
+// The model of an architecture; lives as long as the program.
 const Model& model_of(Architecture architecture);
 
 void build_forward(const ModelConfig& config, Layers& layers);

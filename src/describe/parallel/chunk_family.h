@@ -45,7 +45,7 @@ class ChunkFamily {
   // Stays where it is. nullptr: the graph cannot be taken apart, so every number of layers must be built.
   // Memory does not depend on whether gradients are accumulated.
   const ChunkCost* cost(std::int64_t micro_batch_size);
-  // The arena of so many layers; `pipelined`: where what is kept lies in slots. nullopt: build the chunk as
+  // The arena of so many layers; `pipelined`: where what is kept lies in slots. nullopt means build the chunk as
   // it is.
   struct ArenaRequest {
     std::int64_t micro_batch_size = 1;

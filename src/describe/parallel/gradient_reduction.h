@@ -39,7 +39,7 @@ struct ReductionGraph {
   };
   std::vector<Bucket> buckets;  // by chunk, then by readiness
   OpSpan optimizer;
-  // Of each bucket: gradients, parameters, and each kind of optimizer state. Buckets that are not reduced lie
+  // What each bucket has: gradients, parameters, and each kind of optimizer state. Buckets that are not reduced lie
   // one after the other, as one.
   std::vector<VariableBucket> variables;
 };

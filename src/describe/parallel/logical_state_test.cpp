@@ -117,7 +117,7 @@ class LogicalStateOf : public testing::TestWithParam<std::tuple<Architecture, Pl
     return result;
   }
 
-  // Of every variable of the rank: a bucket is all of its parameters, padded, of which the rank has a part.
+  // Elements of every variable of the rank: a bucket is all of its parameters, padded, of which the rank has a part.
   std::map<std::string, std::vector<Element>> expected_of(Rank rank) const {
     std::map<std::string, std::vector<Element>> result;
     for (const Graph& graph : stages_.programs[coordinates_of(plan_, rank).pp].graphs)

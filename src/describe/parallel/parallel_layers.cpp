@@ -36,7 +36,7 @@ TensorId ParallelLayers::place() {
   return constant("tp_place", Shape{1}, Initializer::iota(), tensor_shard(0));
 }
 
-// Of the residual stream's tokens.
+// Positions of the residual stream's tokens.
 TensorId ParallelLayers::position_ids() {
   if (options_.mode == ForwardMode::kDecode) return Layers::position_ids();
   std::vector<Shard> shards = context_shard();
@@ -45,7 +45,7 @@ TensorId ParallelLayers::position_ids() {
   return constant("position_ids", Shape{stream_shape()[kTokenAxis]}, Initializer::iota(), std::move(shards));
 }
 
-// Of the tokens inside of attention, where a sequence-parallel stream has been gathered.
+// Positions of the tokens inside of attention, where a sequence-parallel stream has been gathered.
 TensorId ParallelLayers::token_positions() {
   if (plan_.cp == 1) return kNoTensor;
   return constant("context_positions", Shape{options_.seq_length}, Initializer::iota(), context_shard());

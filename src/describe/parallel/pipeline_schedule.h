@@ -46,7 +46,7 @@ struct PipelineTask {
 struct PipelineTransfer {
   bool send = false;      // or receive
   bool gradient = false;  // or activations
-  // Of this stage. Activations: the chunk whose output is sent, or whose input is received. Gradients: the
+  // A chunk of this stage. Activations: the chunk whose output is sent, or whose input is received. Gradients: the
   // chunk whose input's gradient is sent, or whose output's gradient is received.
   std::int32_t chunk = 0;
   std::int32_t micro_batch = 0;

@@ -37,7 +37,7 @@ struct Plan {
   std::int64_t virtual_stages = 1;  // chunks of layers per rank; more than 1 with kInterleaved only
   std::int64_t micro_batches = 1;   // training: equal parts of a rank's batch, computed one by one
   // Transformer layers of each stage, in the model's order, 0 allowed; with several virtual stages one entry
-  // per virtual stage (chunk c of stage s is entry c * pp + s). Empty: as even as possible.
+  // per virtual stage (chunk c of stage s is entry c * pp + s). Empty means as even as possible.
   std::vector<std::int64_t> partition = {};
 
   std::int64_t world_size() const { return tp * cp * dp * pp; }

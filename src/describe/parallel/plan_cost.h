@@ -74,14 +74,14 @@ class PlanCosts {
   // The request is for training, and the plan fits it: why_infeasible() has nothing against it.
   PlanCost of(const StepRequest& request, const Plan& plan);
 
-  // Of a stage with so many layers, for plans with one virtual stage per stage: `stage` says only whether it
+  // What a stage with so many layers holds, for plans with one virtual stage per stage: `stage` says only whether it
   // is the first or the last. StageMemory::total() is the sum, with slots and places as the schedule has
   // them.
   StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
                                 std::int64_t layers, bool several);
   // The chunks of a key, with micro-batches of all forms. Stays where it is.
   ChunkFamily& family(const ChunkKey& key);
-  // Of one stage of any plan; `partition` by virtual stage, of which those of the other stages are of no
+  // What one stage of any plan holds; `partition` by virtual stage, of which those of the other stages are of no
   // account.
   Bytes memory_of(const StepRequest& request, const Plan& plan, std::int64_t stage,
                   const std::vector<std::int64_t>& partition);

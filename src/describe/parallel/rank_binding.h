@@ -25,7 +25,7 @@ struct RankBinding {
   auto operator<=>(const RankBinding&) const = default;
 };
 
-// Of an op, from its kind and attributes.
+// Follows from the kind and the attributes of an op.
 RankBinding binding_of(const Op& op);
 
 // The other end of a message, for the rank that sends or receives it.

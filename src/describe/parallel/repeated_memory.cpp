@@ -23,7 +23,7 @@ bool is_inner(Piece piece) {
   return piece == Piece::kInnerForward || piece == Piece::kInnerBackward;
 }
 
-// Of three: what is between the passes belongs to the last unit, what follows them to the first.
+// One of three: what is between the passes belongs to the last unit, what follows them to the first.
 int unit_of(Piece piece) {
   switch (piece) {
     case Piece::kBefore:

@@ -62,7 +62,7 @@ class RepeatedMemory {
   // The same with other sizes, by allocation: those of another batch.
   RepeatedMemory with_sizes(std::span<const std::int64_t> sizes) const;
 
-  // nullopt: the graph's lifetimes do not repeat, and the graph must be built. `units` is at least
+  // nullopt means the graph's lifetimes do not repeat, and the graph must be built. `units` is at least
   // kFewestUnits.
   std::optional<ArenaNeed> of(std::int64_t units);
 

@@ -165,7 +165,7 @@ void PrintTo(const Traffic& traffic, std::ostream* out) {
   *out << traffic.gathers << " all-gathers, " << traffic.scatters << " reduce-scatters, " << traffic.sent;
 }
 
-// Of block 1 in a phase.
+// What block 1 sends in a phase.
 Traffic traffic_of(const ModelConfig& config, const StepRequest& request, Phase phase) {
   const Program program = build_step(config, request, kSequence, 0);
   const Graph& graph = program.graphs[0];

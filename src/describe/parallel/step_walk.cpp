@@ -137,7 +137,7 @@ class StepWalk::State {
     std::vector<OpFacts> facts;           // by op
     std::vector<std::uint32_t> root;      // by tensor: itself, or what it is a view of
     std::vector<std::uint32_t> variable;  // by tensor: number among the program's variables, or kValue
-    // Of the micro-batches that are under way: the writers of their values, by tensor.
+    // Writers of the values of the micro-batches that are under way, by tensor.
     std::unordered_map<std::int32_t, std::vector<StepOpId>> writers;
   };
 
@@ -352,7 +352,7 @@ class StepWalk::State {
   std::size_t instruction_ = 0;
   std::uint32_t op_ = 0;
   std::uint64_t next_ = 0;
-  // Of the instruction.
+  // Those of the instruction.
   std::vector<StepOpId>* writers_ = nullptr;
   std::uint64_t exchange_ = 0;  // the same for instructions whose transfers are posted together
   std::uint64_t first_ = 0;

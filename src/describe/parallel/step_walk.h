@@ -62,9 +62,9 @@ struct StepOp {
   OpCost cost;
 
   RankBinding binding;
-  // Of communication: what the rank gives to a collective (its own input), or the size of the message.
+  // For communication: what the rank gives to a collective (its own input), or the size of the message.
   Bytes bytes;
-  // Of a message: differs among all messages of a step between two ranks in one direction.
+  // For a message: differs among all messages of a step between two ranks in one direction.
   std::int32_t tag = 0;
   // Messages that are posted together and end together have the same number.
   std::uint64_t exchange = 0;

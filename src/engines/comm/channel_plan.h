@@ -25,7 +25,7 @@ namespace nadi::inline engines {
 struct ChannelNeed {
   std::int32_t size = 0;      // so many ranks
   std::int32_t first = 0;     // the one that begins: the group's first member, or the sender
-  std::int32_t second = -1;   // of a line of messages the receiver; -1: a group
+  std::int32_t second = -1;   // of a line of messages the receiver; -1 means a group
   std::int32_t repeated = 0;  // so many groups of the same members come before it
   std::int64_t tag = 0;       // of messages
   std::uint64_t members = 0;  // of the group, as hash_of_members() has them
@@ -35,11 +35,11 @@ struct ChannelNeed {
 std::uint64_t hash_of_members(std::span<const Rank> members);
 
 struct ChannelPlan {
-  // Of the own needs the one that is all ranks, in their order: the communicator that the others are split from
+  // The one of the own needs that is all ranks, in their order: the communicator that the others are split from
   // is this one. There is one on all ranks or on none.
   std::optional<std::size_t> world = {};
   struct Round {
-    std::int32_t color = -1;  // among the communicators of the round; -1: this rank is in none
+    std::int32_t color = -1;  // among the communicators of the round; -1 means this rank is in none
     std::size_t need = 0;     // number of the own need
   };
   std::vector<Round> rounds = {};

@@ -54,7 +54,7 @@ TEST(ClockOffset, may_be_negative) {
   EXPECT_EQ(measure_clock_offset(world, [&] { return world.clock(); }), Nanoseconds{-77});
 }
 
-// Of a round trip of 800 the answer was made after 600, not 400: 200 wrong. Slower exchanges would be worse.
+// In a round trip of 800 the answer was made after 600, not 400: 200 wrong. Slower exchanges would be worse.
 TEST(ClockOffset, is_wrong_by_half_the_difference) {
   Rank1 world(600, 200, 12'345);
   EXPECT_EQ(measure_clock_offset(world, [&] { return world.clock(); }), Nanoseconds{12'345 - 200});

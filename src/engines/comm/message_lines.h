@@ -16,7 +16,7 @@ namespace nadi::inline engines {
 
 class PlanGroups;
 
-// Of this rank.
+// One line of this rank.
 struct MessageLine {
   CommGroup group = kWorld;
   std::int64_t peer = 0;  // its place in the group

@@ -8,7 +8,7 @@
 namespace nadi::inline engines {
 namespace {
 
-// Of what arrives from one member, in a ring of a window of pieces; what is less than that needs less.
+// Room for what arrives from one member, in a ring of a window of pieces; what is less than that needs less.
 std::int64_t ring_of_one(const MpiCollectiveArgs& args) {
   return std::min(kStreamWindow * args.piece_bytes, args.parts.size_of(args.group.place));
 }

@@ -37,7 +37,7 @@ struct MpiParts {
 
 struct MpiCollectiveArgs {
   MpiGroup group = {};
-  // Of what is sent to owners, and of results. No other exchange of the group that is under way has them.
+  // Tag of what is sent to owners, and of results. No other exchange of the group that is under way has them.
   int collect_tag = 0;
   int deliver_tag = 1;
 
@@ -54,7 +54,7 @@ struct MpiCollectiveArgs {
 
   MpiRings* rings = nullptr;  // of the group
 
-  // Of the ring for what arrives from others.
+  // Room of the ring for what arrives from others.
   std::int64_t ring_bytes() const;
 };
 

@@ -57,7 +57,7 @@ struct MpiSlot {
   MpiTransfer transfer;
   MpiCollective collective;
 
-  // Of MpiProgress.
+  // Number of a request of MpiProgress.
   std::uint32_t number = 0;
   std::uint32_t uses = 0;  // so far: tells requests of one slot apart
   bool used = false;

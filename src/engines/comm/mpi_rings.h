@@ -17,7 +17,7 @@
 
 namespace nadi::inline engines {
 
-// Of one group. More would take memory for arriving pieces; fewer would leave the second of two short ones
+// How many of one group. More would take memory for arriving pieces; fewer would leave the second of two short ones
 // waiting for a round trip.
 inline constexpr std::int64_t kCollectivesUnderWay = 4;
 

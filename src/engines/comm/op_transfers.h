@@ -13,7 +13,7 @@
 // the next stage leaves while this one computes, without a plan for it. Waiting as late as
 // possible cannot deadlock where the program, posting and waiting in its own order, does not.
 //
-// Of staging memory there are a few buffers; when all are in use, the oldest is waited for.
+// There are a few buffers of staging memory; when all are in use, the oldest is waited for.
 #pragma once
 
 #include <cstddef>

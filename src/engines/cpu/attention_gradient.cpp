@@ -59,7 +59,7 @@ struct Buffers {
   // Per row of the key-value head:
   std::int64_t* limits;
   float* y_dy;
-  // Of heads whose first tile of keys is this thread's, and of the one that another thread began.
+  // Belongs to the heads whose first tile of keys is this thread's, and to the one that another thread began.
   float* dq_begun_here;
   float* dq_begun_before;
 };

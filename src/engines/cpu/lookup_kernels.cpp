@@ -26,7 +26,7 @@ class TableRows {
     check_numbers(call, 0);
   }
 
-  // Of element i of the ids; kElsewhere when another rank has it.
+  // Row of element i of the ids; kElsewhere when another rank has it.
   std::int64_t operator[](std::int64_t i) const {
     const std::int64_t row = integer_at(ids_, i) - first_;
     return row >= 0 && row < rows_ ? row : kElsewhere;

@@ -40,7 +40,7 @@ std::int64_t head_width(const OpView& op) {
   return op.in(0)[2] / op.attributes().integer("heads");
 }
 
-// Of the angles position * frequency, to about 1e-7 for any that fits in 2^40 quarter turns.
+// Cosines and sines of the angles position * frequency, to about 1e-7 for any that fits in 2^40 quarter turns.
 void fill_table(double position, std::span<const double> frequencies, float* cosines, float* sines) {
   constexpr double kQuarterTurnsPerRadian = 0.63661977236758134308;
   // A quarter turn in two parts; the first is pi/2 rounded to double.

@@ -40,7 +40,7 @@ struct SumTarget {
   }
   __device__ void add(std::int64_t column, float sum) const { put(column, before(column) + sum); }
 
-  // Of neighbouring columns, of which there are `columns` in all.
+  // Sums of neighbouring columns, of which there are `columns` in all.
   template <int N>
   __device__ void add(std::int64_t column, std::int64_t columns, const float (&sums)[N]) const {
     auto* const to = static_cast<float*>(data) + column;
@@ -85,11 +85,11 @@ struct PartialSums {
 
 namespace column_sums {
 
-// Of a part of the rows: a block has vectors side by side that are 128 bytes of a row, and many rows at once.
+// Sums of a part of the rows: a block has vectors side by side that are 128 bytes of a row, and many rows at once.
 inline constexpr int kThreads = 256;
 template <class Source>
 inline constexpr int kLanes = Source::kVector == 1 ? kWarp : 8;
-// Of all rows: only 32 bytes side by side, so that a matrix of few columns has blocks enough.
+// Sums of all rows: only 32 bytes side by side, so that a matrix of few columns has blocks enough.
 inline constexpr int kThreadsForAll = 1024;
 template <class Source>
 inline constexpr int kLanesForAll = Source::kVector == 1 ? 8 : 2;
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace column_sums
 
-// Of parts that the kernel before it leaves, which may say let_next_begin() when it begins.
+// Adds the parts that the kernel before it leaves, which may say let_next_begin() when it begins.
 inline void finish_column_sums(const KernelCall& call, const PartialSums& sums) {
   if (sums.columns == 0 || sums.count == 0) return;
   cudaLaunchAttribute overlap{};

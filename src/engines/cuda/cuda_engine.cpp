@@ -99,7 +99,7 @@ class ScalarCopies {
     check_cuda(cudaEventRecord(copy.done, stream), "cudaEventRecord");
   }
 
-  // Of that run and all before it.
+  // Waits for that run and all before it.
   void wait_for(std::uint64_t run) {
     for (Copy& copy : copies_)
       if (copy.pending && copy.run <= run) finish(copy);
@@ -173,7 +173,7 @@ struct CudaEngineState {
   std::unique_ptr<KernelActivity> activity;
   std::unique_ptr<NvtxRanges> ranges;  // while a profiler from outside records
   std::vector<OpId> ops;               // of the kernel that is entered
-  // Of the run under way.
+  // Belongs to the run under way.
   std::unique_ptr<CapturedRun> capturing;
   RunKey key;
   std::vector<std::byte*> addresses;  // of a section that runs by itself

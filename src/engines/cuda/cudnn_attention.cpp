@@ -104,7 +104,7 @@ class CudnnAttention::State {
 
   struct Entry {
     CudnnAttentionProblem problem = {};
-    std::optional<CudnnAttentionPlan> plan = {};  // none: cuDNN refused it
+    std::optional<CudnnAttentionPlan> plan = {};  // none means cuDNN refused it
     std::optional<TokenCounts> counts = {};       // where lengths are asked for
   };
 

@@ -72,7 +72,7 @@ class AttentionGraph {
     ids_.key_lengths = key_lengths_->id;
   }
 
-  // Of products that sum over keys.
+  // For products that sum over keys.
   CudnnLengths per_query() const { return {.m = query_lengths_, .k = key_lengths_}; }
 
   CudnnTensor scaled_scores(const CudnnTensor& q, const CudnnTensor& k_transposed) {

@@ -61,7 +61,7 @@ class CudnnDescriptor {
 
 using CudnnExtents = std::array<std::int64_t, 4>;
 
-// Of a graph, which owns its descriptor.
+// A tensor of a graph, which owns its descriptor.
 struct CudnnTensor {
   std::int64_t id = 0;
   const CudnnDescriptor* descriptor = nullptr;
@@ -69,7 +69,7 @@ struct CudnnTensor {
 };
 
 // Extents of a matrix product (m x k times k x n) that differ from sequence to sequence: i32 [B, 1, 1, 1];
-// none: as the operands.
+// none means as the operands.
 struct CudnnLengths {
   std::optional<CudnnTensor> m = {};
   std::optional<CudnnTensor> n = {};

@@ -25,7 +25,7 @@ using decode::Products;
 
 enum Layout { kUnknown, kByRows, kByColumns };  // weights [n, k] or [k, n]
 
-// Of a product: they are counted in 32 bits.
+// Limit of a product: its outputs are counted in 32 bits.
 constexpr std::int64_t kMostOutputs = std::int64_t{1} << 28;
 
 // Rows in shared memory may take so much of it: the rest is for partial sums.

@@ -16,7 +16,7 @@ class CudnnAttention;  // cudnn_attention.h
 
 class Device {
  public:
-  // Of those that the process sees. Error (environment) when it cannot be used.
+  // Number among the devices that the process sees. Error (environment) when it cannot be used.
   explicit Device(int number, const MathOptions& options = {});
   ~Device();
   Device(const Device&) = delete;
@@ -26,7 +26,7 @@ class Device {
   const std::string& name() const { return name_; }
   const DeviceTraits& traits() const { return traits_; }
 
-  // Of the thread that calls: everything that follows is on this device.
+  // For the thread that calls: everything that follows is on this device.
   void make_current() const;
 
   // Zeros, with which the blocks of a kernel find out which of them comes last. Each launch leaves zeros, so

@@ -24,7 +24,7 @@ void DeviceMover::copy(const Operand& from, std::byte* to) {
                           .shape = from.shape()});
 }
 
-// Of bytes, whatever the elements are: any type of one byte will do.
+// Moves bytes, whatever the elements are: any type of one byte will do.
 void DeviceMover::swap(const BlockSwap& blocks) {
   const std::array<std::int64_t, 3> from{blocks.run, blocks.columns * blocks.run, 1};
   const std::array<std::int64_t, 3> to{blocks.rows * blocks.run, blocks.run, 1};

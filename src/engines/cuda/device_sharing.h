@@ -13,7 +13,7 @@
 
 namespace nadi::inline engines::cuda {
 
-// Of so many GPUs that the process sees, at least one: that with the rank's number among those of its host,
+// Chooses among so many GPUs that the process sees, at least one: that with the rank's number among those of its host,
 // modulo how many there are. A launcher that does not say that number gives each rank its number of the job.
 int device_of_rank(const EnvironmentLookup& environment, int visible);
 

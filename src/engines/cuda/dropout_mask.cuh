@@ -46,7 +46,7 @@ class DropoutKey {
         threshold_(mask.threshold),
         scale_(mask.scale) {}
 
-  // Of elements [first, first + N), which count from the batch's first sample: 0, or 1 / (1 - rate).
+  // Factors of elements [first, first + N), which count from the batch's first sample: 0, or 1 / (1 - rate).
   template <int N>
   __device__ void factors(std::int64_t first, float (&factors)[N]) const {
     const std::uint64_t number = origin_ + static_cast<std::uint64_t>(first);
@@ -93,7 +93,7 @@ struct DropoutRows {
   std::int64_t whole_rows = 1;         // of a sample in all
   std::int64_t width = 1;
 
-  // Of the first element of row `row`, counted over all samples.
+  // Number of the first element of row `row`, counted over all samples.
   __device__ std::int64_t number_of_row(std::int64_t row) const {
     if (rows == nullptr) return row * width;
     const auto at = static_cast<std::uint32_t>(row), count = static_cast<std::uint32_t>(row_count);

@@ -176,7 +176,7 @@ __global__ __launch_bounds__(kFewThreads<kRows>, 1) void few_queries_kernel(cons
     if (lane == 0) warp_largest[warp][r] = highest;
   }
   __syncthreads();
-  // Of the block.
+  // Largest of the block.
   float block_largest[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {

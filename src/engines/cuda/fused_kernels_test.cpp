@@ -254,7 +254,7 @@ TEST(EmbeddingsSum, OfTwoAndOfThree) {
       Problem p;
       const Shape tokens{rows.batch, rows.tokens};
       const TensorId ids = p.integers("ids", tokens, ids_of(tokens.elements(), 31));
-      // Of positions there is one row for all sequences, as GPT-2 has it.
+      // Positions have one row for all sequences, as GPT-2 has it.
       const TensorId positions = p.integers("positions", Shape{rows.tokens}, ids_of(rows.tokens, 50));
       const TensorId word = embedding(p.builder, ids, p.parameter("wte", Shape{31, rows.width}, dtype));
       const TensorId place =
@@ -292,7 +292,7 @@ void for_all_decode_cases(const Check& check) {
 TensorId linear(Problem& p, TensorId x, const std::string& name, std::int64_t outputs, DType dtype,
                 bool bias = false) {
   const std::int64_t inputs = p.builder.shape(x)[p.builder.shape(x).rank() - 1];
-  // Of a size that keeps the results near 1.
+  // Sized so that the results stay near 1.
   const TensorId weight = p.parameter(name, Shape{outputs, inputs}, dtype);
   for (double& value : p.store[name]) value /= 16;
   return matmul(p.builder, {.a = x,

@@ -191,7 +191,7 @@ constexpr std::array kRules{
     Rule{FusedKind::kEmbeddingsSum, embeddings_sum},
 };
 
-// Of variables that lie one after the other one call does all.
+// Variables that lie one after the other are done by one call.
 constexpr std::array kUpdateKinds{OpKind::kFill, OpKind::kAdamW, OpKind::kSgd};
 
 // Both kernels of each.

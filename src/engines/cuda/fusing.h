@@ -34,7 +34,7 @@ enum class FusedKind : std::uint8_t {
   // Products that share a factor (joined_runs.h):
   kJoinedResults,    // matmul [rotary] matmul [rotary] ...
   kJoinedGradients,  // the same of [rotary] [sum_rows] [matmul [add]] [matmul] for each
-  // Of few rows (decoding):
+  // For few rows (decoding):
   kNormProducts,   // (rms_norm | layer_norm) and the products of its result that follow, with rotary of them,
                    // and cache_write of these
   kGatedProducts,  // [rms_norm] matmul matmul swiglu

@@ -28,7 +28,7 @@ struct Integers {
 inline Integers integers_of(const Operand& operand) {
   return {operand.data, operand.dtype() == DType::kI64, operand.elements()};
 }
-// Of input i, which may be absent.
+// Integers of input i, which may be absent.
 inline Integers integers_of(const OpCall& op, std::size_t i) {
   return op.has(i) ? integers_of(op.inputs[i]) : Integers{};
 }

@@ -25,7 +25,7 @@ struct JoinedProducts {
   // By tensor of `graph`, unless it is a view: where it is.
   struct Place {
     TensorId tensor = kNoTensor;  // of the program's graph: begins where this does
-    // Elements from row to row. 0: it is that tensor, with its strides.
+    // Elements from row to row. 0 means it is that tensor, with its strides.
     std::int64_t row_stride = 0;
   };
   std::vector<Place> places;

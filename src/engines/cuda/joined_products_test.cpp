@@ -112,7 +112,7 @@ class BuiltBlock {
   std::vector<VariableBucket> buckets;
 
  private:
-  // Of a size that keeps the results near 1.
+  // Sized so that the results stay near 1.
   TensorId weight(const std::string& name, const Shape& shape) {
     const TensorId made = p.parameter(name, shape, dtype_);
     for (double& value : p.store[name]) value /= 16;

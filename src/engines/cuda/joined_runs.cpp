@@ -131,7 +131,7 @@ bool JoinedRuns::suits(ResultsRun& run) const {
   return can_share_rows(each_of(run.members, value));
 }
 
-// Reads what begins with the first op, about one dy. 0: nothing of the kind.
+// Reads what begins with the first op, about one dy. 0 means nothing of the kind.
 std::size_t JoinedRuns::read(std::span<const std::uint32_t> ops, JoinedGradient& member) const {
   std::size_t at = 0;
   const auto next = [&]() -> const Op* { return at < ops.size() ? &op(ops[at]) : nullptr; };

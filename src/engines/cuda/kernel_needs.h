@@ -33,10 +33,10 @@ std::int64_t attention_grad_workspace(const OpView& op, const DeviceTraits& trai
 // One for all matrix products of a device, as cuBLASLt likes it on Hopper.
 inline constexpr std::int64_t kProductWorkspace = std::int64_t{32} << 20;
 
-// Of sums over rows (norm_workspace.cpp).
+// For sums over rows (norm_workspace.cpp).
 std::int64_t norm_grad_workspace(const OpView& op, const DeviceTraits& traits);
 std::int64_t sum_rows_workspace(const OpView& op, const DeviceTraits& traits);
-// Of optimizers, losses, lookups and sampling (*_workspace.cpp).
+// For optimizers, losses, lookups and sampling (*_workspace.cpp).
 std::int64_t sgd_sai_workspace(const OpView& op, const DeviceTraits& traits);
 std::int64_t squared_norm_workspace(const OpView& op, const DeviceTraits& traits);
 std::int64_t cross_entropy_workspace(const OpView& op, const DeviceTraits& traits);

@@ -17,7 +17,7 @@ class KernelRunner {
   // All must outlive this. `workspace` is memory of the device.
   KernelRunner(const PreparedGraph& prepared, Device& device, std::span<std::byte> workspace);
 
-  // Of a kernel that does not communicate.
+  // Runs a kernel that does not communicate.
   void run(std::size_t kernel, std::span<std::byte* const> addresses, cudaStream_t stream);
 
   // The operands of a kernel as they are now; valid until the next call of either. Contiguous copies are not

@@ -113,7 +113,7 @@ struct Tables {
   TableRows rows[kMostTables];
   const T* data[kMostTables];
   int count;
-  // Of the ids of one that is repeated along the leading axes; otherwise of all.
+  // Ids of one that is repeated along the leading axes; otherwise of all.
   unsigned fewest_ids;
 };
 

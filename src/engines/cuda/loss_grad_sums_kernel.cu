@@ -41,7 +41,7 @@ struct LogitGradRows {
   Integers targets;
   const float* statistics;
   LossScalars scalars;
-  // Of the scalars, once a kernel has begun.
+  // What the scalars give, once a kernel has begun.
   float factor = 0;
   std::int64_t first = 0;
   int used = 0;

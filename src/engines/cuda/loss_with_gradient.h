@@ -26,12 +26,12 @@ struct GradientOfLoss {
   std::uint32_t first = 0;
   std::uint32_t end = 0;
 };
-// Of op `loss`, a cross_entropy: its gradient, if it may be computed with it. Nobody else reads or writes in
+// The gradient of op `loss`, a cross_entropy, if it may be computed with it. Nobody else reads or writes in
 // between what that touches.
 std::optional<GradientOfLoss> gradient_with_loss(const Program& program, std::size_t graph,
                                                  std::uint32_t loss, const DeviceTraits& traits);
 
-// Of what is between blocks of that kernel and its sums over rows, in bytes; part of its workspace.
+// Room for what is between blocks of that kernel and its sums over rows, in bytes; part of its workspace.
 std::int64_t loss_sums_workspace(std::int64_t rows, std::int64_t columns, const DeviceTraits& traits);
 
 // How a block has rows in shared memory: a ring of chunks, of which each of its threads has 16 bytes. A row

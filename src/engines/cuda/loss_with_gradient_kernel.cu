@@ -77,7 +77,7 @@ __device__ inline float sum_of(const float4 (&parts)[kWarps / 4]) {
   return sum;
 }
 
-// Of all warps, the same in each thread. `turn` is 0 and 1 in turns.
+// Adds over all warps, the same in each thread. `turn` is 0 and 1 in turns.
 __device__ inline float sum_of_block(float own, WarpSums& of_warps, int turn) {
   own = warp_sum(own);
   if (threadIdx.x % kWarp == 0) reinterpret_cast<float*>(of_warps.sum[turn])[threadIdx.x / kWarp] = own;
@@ -151,7 +151,7 @@ class LossRows {
       fetch(task_, i / task_.chunks_of_row, i % task_.chunks_of_row, chunk_of(i), full_[i]);
   }
 
-  // Of a row, whatever its numbers are.
+  // Sums a row, whatever its numbers are.
   __device__ ExpSum exponentials(RingPlace at) const {
     ExpSum own;
 #pragma unroll 1
@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(kThreads, 1) losses_and_gradients(const __grid
   rows.fill_ring();
   float sums[kSumChunks][kVector] = {};
   RingPlace at{};
-  // Of the row: the sum of 2^(x log2(e) - base), with a base that the row before suggests.
+  // Of the row, the sum of 2^(x log2(e) - base), with a base that the row before suggests.
   float base = 0, sum = 0;
   std::int64_t next_target = task.targets[row_of(task, 0)];
 #pragma unroll 1

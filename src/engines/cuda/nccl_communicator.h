@@ -90,13 +90,13 @@ class NcclCommunicator : public Communicator, private WaitGuard {
                              ReduceOp op) override;
   CommRequest broadcast(CommLine line, std::span<std::byte> bytes, std::int64_t root) override;
   CommRequest all_to_all(CommLine line, std::span<const std::byte> from, std::span<std::byte> to) override;
-  // Of lines that are connected.
+  // For lines that are connected.
   CommRequest send(CommLine line, std::int64_t peer, std::int64_t tag,
                    std::span<const std::byte> bytes) override;
   CommRequest receive(CommLine line, std::int64_t peer, std::int64_t tag,
                       std::span<std::byte> bytes) override;
 
-  // Of kComputeStream only.
+  // For kComputeStream only.
   void stream_wait(StreamId stream, CommRequest request) override;
   std::optional<Nanoseconds> test(CommRequest request) override;
   Nanoseconds wait(CommRequest request) override;

@@ -51,7 +51,7 @@ TEST_F(NcclOnOneRank, moves_memory_of_its_device) {
   EXPECT_EQ(world_->size(), 1);
 }
 
-// Of one rank, every combination is what the rank has. 16-bit patterns are small positive numbers.
+// On one rank, every combination is what the rank has. 16-bit patterns are small positive numbers.
 TEST_F(NcclOnOneRank, reduces_all_types) {
   expect_unchanged_by_reductions<float>(DType::kF32);
   expect_unchanged_by_reductions<std::int32_t>(DType::kI32);

@@ -55,7 +55,7 @@ class NcclRanks : public testing::Test {
     world_->wait(request);
   }
 
-  // Of all ranks, their neighbours (0 and 1, 2 and 3, ...), and every other one.
+  // All ranks, their neighbours (0 and 1, 2 and 3, ...), and every other one.
   CommGroup neighbours() {
     const auto first = static_cast<std::int32_t>(own() / 2 * 2);
     const std::vector<Rank> members{Rank{first}, Rank{first + 1}};

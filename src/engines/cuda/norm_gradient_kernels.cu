@@ -72,7 +72,7 @@ struct RawRow {
   }
 };
 
-// Of others up to two rows are under way to shared memory. A thread reads what it has fetched itself, so that
+// Up to two other rows are under way to shared memory. A thread reads what it has fetched itself, so that
 // it waits for nobody.
 template <class T, int kVectors>
 struct RawRow<SameType<T>, kVectors> {
@@ -129,7 +129,7 @@ struct RawRow<SameType<T>, kVectors> {
   int fetched_ = 0, taken_ = 0;  // places of the rows
 };
 
-// Of one array of sums: those of the block's teams are added in shared memory, and become the block's part.
+// Adds one array of sums: those of the block's teams are added in shared memory, and become the block's part.
 template <class Rows, int kVectors>
 __device__ void leave_sums(const NormGradient& norm, int team, int thread, float* shared, int array,
                            const float (&sums)[kVectors][Rows::kVector]) {
@@ -309,7 +309,7 @@ void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& su
   check_launch(call);
 }
 
-// Of the first op of the call, the gradient of a norm, with those that follow it.
+// Does the first op of the call, the gradient of a norm, with those that follow it.
 void norm_gradient_kernel(const KernelCall& call) {
   const OpCall& op = call.op();
   const bool layer = op.op.op.kind == OpKind::kLayerNormGrad;

@@ -16,9 +16,9 @@ namespace nadi::inline engines::cuda {
 
 struct NormTeams {
   static constexpr int kMostWarps = 16;
-  // Of rows that are read element by element, whatever their type: so many make up a vector.
+  // Elements that are read one by one, whatever their type: so many make up a vector.
   static constexpr int kAnyVector = 4;
-  // Of a thread, for such rows that are wide.
+  // Most vectors of a thread, for such rows that are wide.
   static constexpr int kMostVectors = 8;
   static constexpr std::int64_t kMostColumns = std::int64_t{kMostWarps} * 32 * kMostVectors * kAnyVector;
 
@@ -30,7 +30,7 @@ struct NormTeams {
   int teams = 1;  // of a block
   int threads() const { return 32 * warps * teams; }
 
-  // Of vectors of 16 bytes. 0 vectors: rows are too wide for registers. Up to eight vectors a warp has a row
+  // Teams for vectors of 16 bytes. 0 vectors: rows are too wide for registers. Up to eight vectors a warp has a row
   // alone, and waits for nobody.
   static NormTeams of(std::int64_t columns, int vector) {
     const std::int64_t in_row = vectors_of(columns, vector);
@@ -41,7 +41,7 @@ struct NormTeams {
                                : NormTeams{.vectors = 0};
   }
 
-  // Of the gradient. A thread holds three sums for each of its columns (layer norm) or one (RMS norm), so it
+  // Teams for the gradient. A thread holds three sums for each of its columns (layer norm) or one (RMS norm), so it
   // should have few of them, and there are registers for gradient_warps() warps.
   static NormTeams of_gradient(std::int64_t columns, int vector, bool layer) {
     const std::int64_t in_row = vectors_of(columns, vector);
@@ -60,7 +60,7 @@ struct NormTeams {
     return vectors == 1 ? 24 : (vectors == 2 ? 20 : 16);
   }
 
-  // Of any types at any addresses, forward and backward.
+  // For any types at any addresses, forward and backward.
   static NormTeams of_any(std::int64_t columns) {
     const std::int64_t in_row = vectors_of(columns, kAnyVector);
     const int vectors = in_row <= kMostWarps * kWarp ? 1 : kMostVectors;
@@ -73,7 +73,7 @@ struct NormTeams {
   // apart, so that neither writing nor reading them in the order of columns meets in one bank.
   int team_sums(int vector) const { return vectors * vector * (warps * 32 + 4); }
 
-  // Of the gradient, vectors of 16 bytes: what the block's rows take of all their operands, and how many more
+  // For the gradient, vectors of 16 bytes: what the block's rows take of all their operands, and how many more
   // than those that are computed with have a place in shared memory.
   std::int64_t row_bytes(int operands) const { return std::int64_t{16} * operands * vectors * threads(); }
   int rows_ahead(int operands, const DeviceTraits& traits) const {

@@ -344,7 +344,7 @@ void launch_update(const KernelCall& call, const UpdatePlaces& places, const Rul
 
 // --- The scale of SGD-SaI's learning rate
 
-// Of g^2, and of d = g - g[0] and d^2: the squared deviations are sum d^2 - (sum d)^2 / n, which is 0 when
+// Sums of g^2, and of d = g - g[0] and d^2: the squared deviations are sum d^2 - (sum d)^2 / n, which is 0 when
 // all elements are equal.
 struct GradientSums {
   double squares = 0, shifted = 0, shifted_squares = 0;

@@ -16,7 +16,7 @@ namespace nadi::inline engines::cuda {
 // Rows of so many elements are padded to a multiple of it.
 inline constexpr std::int64_t kRowMultiple = 128;
 
-// By tensor of the graph: elements from row to row, or 0 where rows are as long as the shape says. Empty: no
+// By tensor of the graph: elements from row to row, or 0 where rows are as long as the shape says. Empty means no
 // tensor is padded.
 std::vector<std::int64_t> padded_row_strides(const Graph& graph);
 

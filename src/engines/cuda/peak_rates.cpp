@@ -7,7 +7,7 @@
 namespace nadi::inline engines::cuda {
 namespace {
 
-// Of NVIDIA's data sheets and architecture white papers: dense products, without the factor of 2 for sparse
+// From NVIDIA's data sheets and architecture white papers: dense products, without the factor of 2 for sparse
 // ones, with sums in fp32. fp32 is the rate of the ordinary cores. Longer names come before their beginnings.
 struct PeakRates {
   std::string_view name;  // a word of the device's name, or several

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kTile* kTile)
 constexpr int kPassThreads = 256;
 constexpr int kPassVectors = 2;  // that a thread has under way
 
-// Of elements that lie one after the other, whole vectors of 16 bytes.
+// For elements that lie one after the other, whole vectors of 16 bytes.
 template <class T, class Form>
 __global__ void __launch_bounds__(kPassThreads) activate_vectors(const T* from, T* to, std::int64_t vectors) {
   constexpr int kWide = Packed<T>::kElements;

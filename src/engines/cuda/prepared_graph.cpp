@@ -23,7 +23,7 @@ namespace {
                           "start as many ranks as the plan needs");
 }
 
-// Of the contiguous copy of an operand.
+// Strides of the contiguous copy of an operand.
 std::vector<std::int64_t> packed_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()), 1);
   for (std::size_t axis = 1; axis < strides.size(); ++axis)

@@ -100,7 +100,7 @@ class PreparedGraph {
 // The kernels that a GPU takes for a program: what an engine decides, without a device. `connected`: to other
 // ranks.
 KernelPlan plan_cuda_kernels(const Program& program, const DeviceTraits& traits, bool connected);
-// Of graphs that are prepared.
+// The plan of graphs that are prepared.
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs);
 
 }  // namespace nadi::inline engines::cuda

@@ -29,7 +29,7 @@ class ProductChoiceFile {
   // Without a path nothing is kept.
   explicit ProductChoiceFile(std::optional<std::filesystem::path> path);
 
-  // Of a product, described in one line without tabs; nullptr where none is known.
+  // The choice for a product, described in one line without tabs; nullptr where none is known.
   const std::string* find(const std::string& product) const;
   void add(const std::string& product, std::string algorithm);
 

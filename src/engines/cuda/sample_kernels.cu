@@ -147,7 +147,7 @@ struct OrderedRow {
   const std::uint32_t* tokens;
 
   __device__ float logit(int i) const { return without_nan(to_float(logits[tokens[i]])); }
-  // Of token number i of those that are kept.
+  // Weight of token number i of those that are kept.
   __device__ double weight(int i, const Settings& settings, double largest) const {
     return i < settings.top_k ? exp((logit(i) - largest) / settings.temperature) : 0;
   }

@@ -187,7 +187,7 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
     const unsigned query_tile = tiles_address + stage * 2 * Tile::kBytes, dy_tile = query_tile + Tile::kBytes;
     const QueryNumbers& of_queries = numbers[stage];
     const int head = first_head + tiles.head(i), first = tiles.first(i);
-    // Of the random numbers of query 0 and this thread's keys.
+    // Block of the random numbers of query 0 and this thread's keys.
     const std::uint64_t head_block =
         in.drops() ? static_cast<std::uint64_t>(random.row(b, head, 0) + (key & ~3)) / 4 : 0;
 
@@ -362,7 +362,7 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
 #pragma unroll 1
     for (int part = 0; part < kTileRows && tile * kTileRows + part < S; part += kPassing) {
       const int first = tile * kTileRows + part;
-      // Of this thread's 4 keys in every 16: two from each of two threads of the first kernel. Bits 8 j + 4 *
+      // Bits for this thread's 4 keys in every 16: two from each of two threads of the first kernel. Bits 8 j + 4 *
       // query, then keys 0, 2, 1, 3.
       unsigned kept = ~0U;
       if (in.drops()) {

@@ -1,7 +1,7 @@
 // Attention on tensor cores, warp by warp: 16 rows that stay (queries or keys) and tiles of kTileRows rows
 // that pass through shared memory. bf16 or fp16 operands, fp32 sums, by mma.sync m16n8k16.
 //
-// Of a warp, lane 4 g + t has of every product of 16 rows and 8 columns the rows g and g + 8, columns 2 t and
+// In a warp, lane 4 g + t has of every product of 16 rows and 8 columns the rows g and g + 8, columns 2 t and
 // 2 t + 1: c[0], c[1] of the first row, c[2], c[3] of the second. Two such products side by side, packed to
 // 16 bits, are the left operand of the next product, so that probabilities never leave their registers.
 #pragma once

@@ -117,7 +117,7 @@ class Engine {
 
   // What the engine has taken from its device for variables, inputs, values and workspace.
   virtual Bytes allocated() const = 0;
-  // Of which for variables with this role: parameters, gradients, optimizer state.
+  // The part of it for variables with this role: parameters, gradients, optimizer state.
   virtual Bytes held(Role role) const = 0;
   // What this rank has handed to collectives and sent to others so far, as the graph counts it.
   virtual Bytes sent() const = 0;
@@ -131,7 +131,7 @@ class Engine {
   // range, names phases and layers, and enqueues kernels one by one, so that they have these names. Waits for
   // what runs. Nothing happens on other devices.
   virtual void mark_profiler_range(bool /*inside*/) {}
-  // What a user should know of how it runs, a sentence: that ranks share a GPU, say. Empty: nothing.
+  // What a user should know of how it runs, a sentence: that ranks share a GPU, say. Empty means nothing.
   virtual std::string remark() const { return {}; }
 
  protected:

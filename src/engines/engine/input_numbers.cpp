@@ -16,7 +16,7 @@ std::optional<std::size_t> numbers_of(const OpView& op) {
   switch (op.op.kind) {
     case OpKind::kEmbedding:
     case OpKind::kEmbeddingGrad:
-      // Of a table in parts, an id may name a row of another rank.
+      // When a table is in parts, an id may name a row of another rank.
       return op.has(2) ? std::nullopt : std::optional<std::size_t>(0);
     case OpKind::kCrossEntropy:
     case OpKind::kCrossEntropyGrad:

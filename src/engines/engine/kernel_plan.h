@@ -30,7 +30,7 @@ struct PlannedKernel {
 struct KernelPlan {
   std::int64_t alignment = kArenaAlignment;
   std::vector<std::vector<PlannedKernel>> graphs;  // as in the program; in the order of their ops
-  // By graph and tensor: bytes of values whose rows are padded (0: as the shape says); empty means none.
+  // By graph and tensor: bytes of values whose rows are padded (0 means as the shape says); empty means none.
   std::vector<std::vector<std::int64_t>> padded_sizes = {};
   // By graph: values that are columns of one matrix; empty means none.
   std::vector<std::vector<SharedRows>> shared_rows = {};

@@ -55,7 +55,7 @@ class Attention {
     const auto& e = extents;
     return (b * e.T + t) * (packed_ ? e.H + 2 * e.K : e.H) * e.D + h * e.D;
   }
-  // Of the key-value head that query head h uses.
+  // Place of the key-value head that query head h uses.
   std::int64_t key(std::int64_t b, std::int64_t s, std::int64_t h) const {
     const auto& e = extents;
     const std::int64_t head = h / (e.H / e.K);

@@ -121,7 +121,7 @@ struct Scaled {
   double norm, scale, found_inf;
 };
 
-// Of gradients (3, 4) and (12), whose norm is 13.
+// Scales gradients (3, 4) and (12), whose norm is 13.
 Scaled scaled(double loss_scale, double max_norm, double last = 12) {
   Problem p;
   const TensorId norm = state(p, "grad_norm", 0);

@@ -87,7 +87,7 @@ TEST(Sample, TopKKeepsTheLikeliest) {
 TEST(Sample, TopPKeepsAsFewAsReachIt) {
   // 0.4 and 0.7 do not reach 0.75, 0.9 does.
   expect_about(frequencies({.top_p = 0.75}), {0, 4.0 / 9, 2.0 / 9, 3.0 / 9});
-  // Of the two that top_k leaves, the first alone has 4/7.
+  // The first alone has 4/7 of the two that top_k leaves.
   expect_about(frequencies({.top_k = 2, .top_p = 0.55}), {0, 1, 0, 0});
 }
 

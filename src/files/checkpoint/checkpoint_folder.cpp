@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 
-// Of a name that checkpoint_name() makes: 'checkpoint-007' is none.
+// Reads a name that checkpoint_name() makes: 'checkpoint-007' is none.
 std::optional<std::int64_t> step_of(const std::string& name) {
   const std::string_view digits = std::string_view(name).substr(kCheckpointPrefix.size());
   std::int64_t step = 0;

@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 23> kCheckpointFiles{".gitattributes",
                                                             "vocab.json",
                                                             "vocab.txt"};
 
-// Of Megatron-LM: iterations, weights without a training, ranks.
+// Megatron-LM's: iterations, weights without a training, ranks.
 constexpr std::array<std::string_view, 2> kFolderPrefixes{"iter_", "mp_rank_"};
 constexpr std::string_view kReleaseFolder = "release";
 // What a killed program left within.

@@ -3,7 +3,7 @@
 //   const SafetensorsSums sums = write_safetensors(file, tensors);
 //   write_checksums(folder, {{"model.safetensors", sums}});        // last before folder.commit()
 //
-//   const auto manifest = ChecksumManifest::read("run/checkpoint-500");     // nothing: there is none
+//   const auto manifest = ChecksumManifest::read("run/checkpoint-500");     // nothing means there is none
 //   manifest->check_files();                                       // config.json and other small files, now
 //   manifest->watch(reader, memory);                               // tensors, when they are read
 //
@@ -46,7 +46,7 @@ class SafetensorsReader;
 
 inline constexpr const char* kChecksumsFile = "nadi_checksums.json";
 
-// Of a safetensors file.
+// Sums of a safetensors file.
 struct SafetensorsSums {
   struct Tensor {
     std::string name;

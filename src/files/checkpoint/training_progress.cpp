@@ -39,7 +39,7 @@ std::int64_t samples_of_step(const TrainingState& state) {
   return state.batch_size * counter("gradient_accumulation_steps") * counter("data_parallel_ranks");
 }
 
-// Of files of earlier versions 0, where they do not have it.
+// 0 for files of earlier versions, where they do not have it.
 std::int64_t counted(const TrainingState& state, const char* name) {
   const auto found = state.counters.find(name);
   return found == state.counters.end() ? 0 : found->second;

@@ -125,7 +125,7 @@ class WholeModel {
   // Where the elements of a block lie in mapped files: every one in exactly one piece. The block lies within
   // stored_rows. Valid as long as the model.
   virtual std::vector<MappedPiece> pieces(const WholeTensor& tensor, const TensorBlock& block) const = 0;
-  // Of a checkpoint of a training; nothing for weights alone.
+  // Known for a checkpoint of a training; nothing for weights alone.
   virtual const std::optional<TrainingProgress>& progress() const = 0;
   // In words: "Hugging Face folder", "Megatron-LM checkpoint (torch), tp 2, pp 2".
   virtual std::string kind() const = 0;

@@ -230,7 +230,7 @@ MegatronSplit Conversion::target_split() const {
 void Conversion::plan_megatron(MegatronForm form) {
   const MegatronSplit wanted = target_split();
   ModelConfig config = source_->config();
-  // Of a vocabulary that is cut, only tokens remain that the tokenizer has.
+  // A vocabulary that is cut keeps only tokens that the tokenizer has.
   if (wanted.padded_vocabulary < wanted.whole_vocabulary)
     config.vocabulary = std::min(wanted.padded_vocabulary, request_.vocabulary.value_or(config.vocabulary));
   const ShardLayout layout(config, wanted);

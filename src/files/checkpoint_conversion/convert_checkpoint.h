@@ -37,30 +37,30 @@ struct ConversionRequest {
   std::filesystem::path target;
   CheckpointFormat to = CheckpointFormat::kHuggingFace;
 
-  // Of the source.
+  // About the source.
   std::optional<ModelConfig> config = {};      // instead of what a checkpoint of Megatron-LM says
   std::optional<std::int64_t> iteration = {};  // instead of the newest
   bool optimizer = true;                       // false means weights alone
   Verify verify = Verify::kYes;                // whether it is checked against its checksums while it is read
 
-  // Of every target. Not set: as the source has it. Optimizer state is fp32 always.
+  // For every target. Not set means as the source has it. Optimizer state is fp32 always.
   std::optional<FileDType> dtype = {};  // kF32, kBF16 or kF16
-  // How many tokens there are. Not set: as many as the model has rows. Hugging Face and ours have so many
+  // How many tokens there are. Not set means as many as the model has rows. Hugging Face and ours have so many
   // rows; Megatron's tables are padded from it.
   std::optional<std::int64_t> vocabulary = {};
   std::filesystem::path tokenizer = {};  // a folder whose tokenizer goes along; empty means the source's
 
-  // Of a Hugging Face folder.
+  // For a Hugging Face folder.
   WeightFormat weight_format = WeightFormat::kSafetensors;
   Bytes shard = HuggingFaceOptions{}.shard;
 
-  // Of Megatron's. Not set: as the source, or 1.
+  // For Megatron's. Not set means as the source, or 1.
   std::optional<std::int64_t> tp = {};
   std::optional<std::int64_t> pp = {};
   std::optional<std::int64_t> virtual_stages = {};
   std::vector<std::int64_t> partition = {};                    // layers of each stage; empty means even
   MegatronNaming naming = MegatronNaming::kTransformerEngine;  // format torch
-  std::optional<std::int64_t> vocabulary_divisible_by = {};    // not set: as the source, or 128
+  std::optional<std::int64_t> vocabulary_divisible_by = {};    // not set means as the source, or 128
   std::optional<bool> distributed_optimizer = {};
   std::string tokenizer_type = {};  // as --tokenizer-type
 
@@ -85,7 +85,7 @@ struct ConversionSummary {
 struct ConversionRun {
   int threads = 1;
   bool verify = false;  // reads everything back before the folder appears
-  // Of copying, then of reading back; what it throws ends the conversion without a trace.
+  // Told about copying, then about reading back; what it throws ends the conversion without a trace.
   std::function<void(std::string_view what, Bytes done, Bytes total)> progress = {};
 };
 

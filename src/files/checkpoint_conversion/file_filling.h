@@ -34,7 +34,7 @@ struct FillOptions {
   std::function<void(Bytes done, Bytes total)> progress = {};
 };
 
-// Of blocks, without ready bytes.
+// Counts blocks, without ready bytes.
 Bytes filled_bytes(std::span<const TargetFile> files);
 
 // Returns the checksums of the safetensors files, by their names. At the end the source is checked against

@@ -25,7 +25,7 @@ namespace nadi::inline files {
 
 struct HuggingFaceOptions {
   WeightFormat format = WeightFormat::kSafetensors;
-  // Of parameters that have a floating-point type; not set: each has its own.
+  // Type of parameters that have a floating-point type; not set means each has its own.
   std::optional<FileDType> dtype = {};
   // Rows of the vocabulary that are written; 0 means as many as the model has.
   std::int64_t vocabulary = 0;
@@ -53,7 +53,7 @@ std::vector<WholeTensorToWrite> optimizer_state_to_write(const WholeModel& model
 // Whether a tensor of a whole model belongs to the training: "<parameter>.m", ".v", ".master", and what else
 // the training state of a checkpoint of ours holds.
 bool is_optimizer_state(const WholeModel& model, const WholeTensor& tensor);
-// Of those only "<parameter>.m", ".v" and ".master".
+// Only "<parameter>.m", ".v" and ".master" are.
 bool is_adam_state(const WholeModel& model, const WholeTensor& tensor);
 
 // One safetensors file with these tensors.

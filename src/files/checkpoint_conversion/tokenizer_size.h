@@ -7,7 +7,7 @@
 
 namespace nadi::inline files {
 
-// Of a folder with tokenizer.json, vocab.json, vocab.txt or tokenizer.model (in this order), or of such a
+// Counts a folder with tokenizer.json, vocab.json, vocab.txt or tokenizer.model (in this order), or of such a
 // file. Of a tokenizer.json, tokens and added tokens are counted whatever kind of tokenizer it is. Error
 // (input) where there is none, or a file is damaged.
 std::int64_t tokenizer_size(const std::filesystem::path& path);

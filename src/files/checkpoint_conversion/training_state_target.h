@@ -1,7 +1,7 @@
 // The two files that make a Hugging Face folder a checkpoint of ours (checkpoint/training_state.h), from the
 // training of any source.
 //
-// Of a checkpoint of ours, state and tensors go along as they are. Of Megatron-LM's, the state is made from
+// From a checkpoint of ours, state and tensors go along as they are. Of Megatron-LM's, the state is made from
 // what its optimizer and scheduler say; what Megatron does not say is 0: losses, and where in an epoch the
 // run stands.
 #pragma once

@@ -25,7 +25,7 @@ struct TensorComparison {
   std::int64_t elements = 0;  // compared; 0 where the shapes differ
   // Elements with other values. NaN on both sides is equal, and so are 0 and -0.
   std::int64_t different = 0;
-  // Of one element: |a - b|, and |a - b| / max(|a|, |b|). Infinite where only one of both is NaN or infinite,
+  // For one element: |a - b|, and |a - b| / max(|a|, |b|). Infinite where only one of both is NaN or infinite,
   // and for complex numbers, of which only bytes are compared.
   double largest_absolute = 0;
   double largest_relative = 0;

@@ -80,7 +80,7 @@ class BatchSource {
   std::int64_t batch_size() const { return shape_.batch_size; }
   std::int64_t batches_per_epoch() const;
 
-  // Of the data that the samples are cut from. With samples() a fingerprint: a run that is continued with
+  // Counts the data that the samples are cut from. With samples() a fingerprint: a run that is continued with
   // another figure has other data.
   virtual std::int64_t tokens() const = 0;
 

@@ -53,7 +53,7 @@ class IndexedDataset {
   std::vector<TokenId> tokens(std::int64_t sequence) const;
   void read(std::int64_t sequence, std::int64_t offset, std::span<TokenId> out) const;
 
-  // Of the sequences from `first` to `last` - 1; -1 when these have no tokens. Reads all of them.
+  // Looks at the sequences from `first` to `last` - 1; -1 when these have no tokens. Reads all of them.
   TokenId largest_token(std::int64_t first, std::int64_t last) const;
 
   // Place of a token, for messages.

@@ -32,7 +32,7 @@ struct TokenizerKind {
 std::span<const TokenizerKind> tokenizer_kinds();
 
 struct LearnTokenizerOptions {
-  std::optional<std::filesystem::path> input = {};  // as read_texts() takes it; none: the SQuAD sample
+  std::optional<std::filesystem::path> input = {};  // as read_texts() takes it; none means the SQuAD sample
   std::string json_key = "text";                    // of the text in a line of .jsonl
   std::size_t kind = 0;                             // index in tokenizer_kinds()
   std::int64_t vocabulary = 8192;                   // tokens at most, special tokens included

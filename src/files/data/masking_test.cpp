@@ -79,7 +79,7 @@ TEST(Masking, LeavesSpecialTokensAlone) {
 }
 
 TEST(Masking, ChoosesAtLeastOneToken) {
-  // Of two tokens none is chosen in 0.85^2 = 72% of the samples; then either of them is.
+  // Neither of two tokens is chosen in 0.85^2 = 72% of the samples; then either of them is.
   int first = 0;
   int second = 0;
   for (std::int64_t sample = 0; sample < 200; ++sample) {

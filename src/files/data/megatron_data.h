@@ -50,7 +50,7 @@ struct MegatronData {
   std::unique_ptr<BatchSource>
       validation;  // nullptr where none was asked for, or the split leaves it nothing
   std::vector<MegatronDataset> datasets;
-  // Of all datasets, where neither tokenizer nor vocabulary was given: then all tokens are read. Else -1.
+  // The largest of all datasets, where neither tokenizer nor vocabulary was given: then all tokens are read. Else -1.
   std::int64_t largest_token = -1;
 };
 

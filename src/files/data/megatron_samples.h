@@ -73,7 +73,7 @@ class BertSamples : public MegatronSamples {
   std::int64_t tokens_ = 0;
 };
 
-// Of several, by weight. One that runs out begins anew.
+// Several, mixed by weight. One that runs out begins anew.
 class BlendedSamples : public MegatronSamples {
  public:
   struct Part {

@@ -34,7 +34,7 @@ enum class NpyType : std::uint8_t { kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64
 std::size_t size_of(NpyType type);        // bytes of an element
 std::string_view descr_of(NpyType type);  // as the header writes it: "<i4"
 
-// Of one axis or two.
+// One axis or two.
 using NpyShape = std::vector<std::int64_t>;
 
 class NpyFile {

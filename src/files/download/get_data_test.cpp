@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Of "one\n" and "two\n", as sha256sum prints them.
+// Sums of "one\n" and "two\n", as sha256sum prints them.
 constexpr std::string_view kOne = "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806";
 constexpr std::string_view kTwo = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
 

@@ -28,7 +28,7 @@ struct PublicData {
   std::string_view package = {};  // of npm, NAME@VERSION; "": none has it
   std::string_view site = {};     // where people get it
   std::vector<PublicFile> files = {};
-  // Of a member of the package as it is there; nullptr means the file is the member.
+  // Makes the file from a member of the package as it is there; nullptr means the file is the member.
   std::string (*restore)(const std::string& member, std::string_view name) = nullptr;
 };
 

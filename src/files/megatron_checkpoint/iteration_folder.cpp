@@ -24,7 +24,7 @@ std::optional<std::int64_t> number_in(std::string_view digits) {
   return number;
 }
 
-// Of a name that iteration_folder_name() makes.
+// Reads a name that iteration_folder_name() makes.
 std::optional<std::int64_t> iteration_of(const std::string& name) {
   if (!name.starts_with(kIterationPrefix)) return std::nullopt;
   const auto number = number_in(std::string_view(name).substr(kIterationPrefix.size()));

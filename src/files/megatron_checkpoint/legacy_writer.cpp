@@ -199,7 +199,7 @@ class LegacyRankWriter {
     return optimizer;
   }
 
-  // Of a training in fp16, whose scale starts to count anew.
+  // For a training in fp16, whose scale starts to count anew.
   void add_loss_scale(FileValues& file, PickleValue optimizer) const {
     if (target_.dtype != FileDType::kF16 || !progress().loss_scale) return;
     PickleArena& values = file.values();

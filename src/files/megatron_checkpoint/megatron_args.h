@@ -50,7 +50,7 @@ ModelConfig config_of(const std::optional<PickleValue>& args, const MegatronFact
 // Whether a configuration can be of these tensors: Error (input) with the numbers if not.
 void require_fits(const ModelConfig& config, const MegatronFacts& facts, const std::string& file);
 
-// Of the dictionary that a file is.
+// Reads the dictionary that a file is.
 TrainingProgress progress_of(PickleValue root);
 
 }  // namespace nadi::inline files

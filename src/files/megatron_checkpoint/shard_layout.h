@@ -58,7 +58,7 @@ struct MegatronSplit {
   std::vector<std::int64_t> partition = {};  // as Plan has it; empty means as even as possible
   MegatronNaming naming = MegatronNaming::kTransformerEngine;
   std::int64_t padded_vocabulary = 0;  // 0 means padded_vocabulary(config.vocabulary, tp)
-  // Rows of the vocabulary that the whole model has: copies are added only after them. 0: config.vocabulary.
+  // Rows of the vocabulary that the whole model has: copies are added only after them. 0 means config.vocabulary.
   std::int64_t whole_vocabulary = 0;
   // BERT: whether the whole model has a pooler and a next-sentence head, which ours does not train.
   bool bert_binary_head = false;

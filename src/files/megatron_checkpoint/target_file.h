@@ -49,7 +49,7 @@ struct TargetFile {
   Bytes size;
   std::vector<ReadyBytes> ready = {};
   std::vector<FilledPlace> places = {};
-  // Bytes that are known only when all places are filled, from the CRC-32 of each of them. Not set: there are
+  // Bytes that are known only when all places are filled, from the CRC-32 of each of them. Not set means there are
   // none, and no checksums are computed.
   std::function<std::vector<ReadyBytes>(std::span<const std::uint32_t>)> ending = {};
   // A safetensors file: the first ready bytes are its header, places and other ready bytes are tensors. Their

@@ -12,7 +12,7 @@
 namespace nadi::inline files {
 namespace {
 
-// Of the linear modules of a layer.
+// Names from the linear modules of a layer.
 constexpr std::array<std::string_view, 4> kExtraStates{
     "self_attention.linear_proj", "self_attention.linear_qkv", "mlp.linear_fc1", "mlp.linear_fc2"};
 
@@ -79,7 +79,7 @@ PickleValue common_optimizer(PickleArena& values, const MegatronTarget& target,
   for (const bool decays : {true, false}) values.append(groups, megatron_group(values, progress, decays));
   const PickleValue inner = values.dict(), state = values.dict();
   if (!target.distributed_optimizer) {
-    // Of all parameters; Megatron hands it on to each.
+    // Counts for all parameters; Megatron hands it on to each.
     values.set(state, "common_step",
                values.real(static_cast<double>(progress.adam ? progress.adam->updates : 0)));
     values.set(inner, "state", state);

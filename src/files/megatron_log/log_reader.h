@@ -34,7 +34,7 @@ namespace nadi::inline files {
 struct LoggedRank {
   std::int64_t rank = 0;
   Nanoseconds time = {};
-  // Of every call, where the log lists them; the same number of both.
+  // For every call, where the log lists them; the same number of both.
   std::vector<Nanoseconds> starts = {}, ends = {};
 };
 
@@ -76,7 +76,7 @@ struct TrainingLog {
 TrainingLog read_training_log(const std::filesystem::path& path);
 TrainingLog parse_training_log(std::string_view text, const std::string& name);
 
-// Of the logs of the nodes of a run: the settings of all, and the iterations of all, by number. Where two
+// Joins the logs of the nodes of a run: the settings of all, and the iterations of all, by number. Where two
 // files have the same iteration, the one with more timers counts.
 TrainingLog merged(std::vector<TrainingLog> logs);
 

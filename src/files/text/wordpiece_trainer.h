@@ -24,7 +24,7 @@ namespace nadi::inline files {
 struct WordPieceTrainingOptions {
   std::int64_t vocabulary_size = 8192;
   std::int64_t minimum_count = 2;  // of a pair, to be merged
-  // Of single characters, c and ##c counted separately; rarer ones have no token, and words with them are
+  // Counts single characters, c and ##c counted separately; rarer ones have no token, and words with them are
   // unknown. Fewer when the vocabulary is smaller.
   std::int64_t alphabet_limit = 1000;
   BertNormalizerOptions normalizer = {};

@@ -32,7 +32,7 @@ struct PickleOptions {
   UnknownClasses unknown_classes = UnknownClasses::kRefuse;
   std::int64_t first_byte = 0;  // of the pickle in its file, for messages
   // What the values may take; of a pickle in a file of more bytes, or one that was unpacked, `file_bytes` are
-  // those of the file. 0: those of the pickle.
+  // those of the file. 0 means those of the pickle.
   MemoryLimit memory = {};
   std::uint64_t file_bytes = 0;
 };

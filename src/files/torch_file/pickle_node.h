@@ -70,7 +70,7 @@ struct PickleNode {
 
 // The position of a key's value in items; nothing when it is not there.
 std::optional<std::size_t> find_entry(const PickleNode& dict, const PickleKey& key);
-// Of a node: nothing for one that is neither a text nor a whole number of 64 bits.
+// Key of a node: nothing for one that is neither a text nor a whole number of 64 bits.
 std::optional<PickleKey> key_of(const PickleNode& node);
 
 // nullptr if there is none.

@@ -106,13 +106,13 @@ class PickleValue {
   const TorchTensor& as_tensor() const;
   const TorchStorage& as_storage() const;
 
-  // Of objects and globals: "argparse" and "Namespace". Of dictionaries and sets, too: "collections" and
+  // For objects and globals: "argparse" and "Namespace". Of dictionaries and sets, too: "collections" and
   // "OrderedDict", "builtins" and "dict".
   std::string_view module() const;
   std::string_view class_name() const;
   std::string full_class_name() const;  // "argparse.Namespace"
 
-  // Of an object: a tuple with what the class was called with, and named arguments (nothing: none).
+  // For an object: a tuple with what the class was called with, and named arguments (nothing means none).
   PickleValue arguments() const;
   std::optional<PickleValue> named_arguments() const;
   // Whether the object came into being without a call of its class (__new__), as most do.
@@ -120,7 +120,7 @@ class PickleValue {
   // What was set afterwards (__setstate__ or the attributes), of an object, a dictionary (OrderedDict with
   // _metadata: {"_metadata": ...}) or a tensor.
   std::optional<PickleValue> state() const;
-  // Of an object derived from dict or list, as defaultdict is: its entries as a dictionary, its elements as a
+  // For an object derived from dict or list, as defaultdict is: its entries as a dictionary, its elements as a
   // list.
   std::optional<PickleValue> object_entries() const;
   std::optional<PickleValue> object_elements() const;

@@ -46,7 +46,7 @@ double number_at(const std::byte* at) {
   return static_cast<double>(value);
 }
 
-// Of finite numbers.
+// Value of finite numbers.
 double fp8_value(std::byte bits, int exponent_bits) {
   const int mantissa_bits = 7 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;

@@ -75,7 +75,7 @@ struct WalkStep {
   std::size_t index;
 };
 
-// Of a path; real ones have a handful of steps. A long name may be on the way to very many tensors, and each
+// Limits of a path; real ones have a handful of steps. A long name may be on the way to very many tensors, and each
 // has a path of its own.
 constexpr std::size_t kMostSteps = 64, kLongestPathText = 4096;
 
@@ -128,7 +128,7 @@ void TorchFile::Opened::open(const TorchFileOptions& options) {
 }
 
 void TorchFile::Opened::open_archive(const TorchFileOptions& options) {
-  // Of a deflated pickle; torch.save stores it.
+  // Limit of a deflated pickle; torch.save stores it.
   constexpr std::int64_t kMaxInflated = std::int64_t{64} << 20;
   const std::string& file = arena.file();
   const ZipArchive archive(bytes, file, first_byte);

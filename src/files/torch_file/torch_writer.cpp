@@ -90,7 +90,7 @@ std::string TorchLayout::local_header(Entry& entry) const {
                              (zip64 ? kLocalZip64 : 0) + kExtraHead;
   entry.offset = rounded_up(fixed, kDataAlignment);
   const std::int64_t padding = entry.offset - fixed;
-  // Of a storage the checksum is known when its data is, and stands behind it; the sizes do, too.
+  // The checksum of a storage is known when its data is, and stands behind it; the sizes do, too.
   const std::uint64_t size = entry.is_storage ? 0 : static_cast<std::uint64_t>(entry.size);
   Record record;
   record.u32(zip::kLocalSignature)

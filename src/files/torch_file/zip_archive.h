@@ -36,9 +36,9 @@ class ZipArchive {
   std::span<const ZipEntry> entries() const { return entries_; }  // in the order of the directory
   const ZipEntry* find(std::string_view name) const;              // nullptr when there is none
 
-  // Of a stored entry.
+  // The data of a stored entry.
   std::span<const std::byte> bytes_of(const ZipEntry& entry) const;
-  // Of a deflated one, if it has at most `limit` bytes.
+  // The data of a deflated one, if it has at most `limit` bytes.
   std::vector<std::byte> inflate(const ZipEntry& entry, std::int64_t limit) const;
 
   // Error (input) when the contents have another checksum than the archive states. A checksum of 0 is none:

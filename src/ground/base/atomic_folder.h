@@ -47,7 +47,7 @@ enum class Strangers {
 struct AtomicFolderOptions {
   Overwrite overwrite = Overwrite::kRefuse;
   bool exchange = true;  // false means replace in two steps even where the file system could in one
-  // Which files and folders within a target may be removed with it. Not set: all files, and no folders.
+  // Which files and folders within a target may be removed with it. Not set means all files, and no folders.
   std::function<bool(const std::filesystem::path&)> removable = {};
   Strangers strangers = Strangers::kRefuse;
 };

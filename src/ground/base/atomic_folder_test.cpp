@@ -34,7 +34,7 @@ class AtomicFolderTest : public FolderTest {
     return name;
   }
 
-  // Of a process that existed and has ended.
+  // A process that existed and has ended.
   static pid_t ended_process() {
     const pid_t child = fork();
     if (child == 0) _exit(0);

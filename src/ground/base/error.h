@@ -26,7 +26,7 @@ enum class ErrorKind {
 
 // Exit code of the program for each kind: 2, 3, 4, 5.
 int exit_code(ErrorKind kind);
-// Of a program that was interrupted: 128 + SIGINT, as shells report it.
+// What a program that was interrupted returns: 128 + SIGINT, as shells report it.
 inline constexpr int kInterruptedExitCode = 130;
 
 // Where in the user's input the mistake is. All parts are optional; text files have line and column

@@ -28,7 +28,7 @@ inline constexpr Bytes kLargeFile = 64_MiB;
 
 class FileOutput {
  public:
-  // Of a file that is open for writing, and empty.
+  // Takes a file that is open for writing, and empty.
   explicit FileOutput(int descriptor);
   FileOutput(FileOutput&& other) noexcept;
   FileOutput& operator=(FileOutput&&) = delete;

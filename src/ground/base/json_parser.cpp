@@ -157,7 +157,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return !frame.keys.insert(key).second;
   }
 
-  // Of member or element `last` of the innermost open container.
+  // Position of member or element `last` of the innermost open container.
   JsonPosition position_of(std::size_t last) const {
     std::vector<std::size_t> path;
     for (const Frame& frame : open_) path.push_back(frame.container->size() - 1);

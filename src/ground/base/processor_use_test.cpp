@@ -35,7 +35,7 @@ TEST(ProcessorUse, TakesNoPartOfALineAndNothingElse) {
 }
 
 TEST(ProcessorUse, MoreThanTwoPercentDisturb) {
-  // Of 4 s, 30 ms stolen and 3.95 - 3.9 = 50 ms of others: 80 ms are 2%.
+  // In 4 s, 30 ms stolen and 3.95 - 3.9 = 50 ms of others: 80 ms are 2%.
   ProcessorUse use{.elapsed = Nanoseconds{4'000'000'000},
                    .stolen = Nanoseconds{30'000'000},
                    .busy = Nanoseconds{3'950'000'000},

@@ -14,7 +14,7 @@
 namespace nadi::inline ground {
 namespace {
 
-// Of what a bomb unpacks to, the beginning will do.
+// The beginning of what a bomb unpacks to will do.
 constexpr std::size_t kEnough = std::size_t{4} << 20;
 
 struct Unpacked {

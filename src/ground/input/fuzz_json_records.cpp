@@ -43,7 +43,7 @@ void compare(const JsonCollection& a, const JsonCollection& b) {
 void compare_with_library(std::string_view text, const Strict& strict) {
   // The library takes a zero for the end of the text.
   if (text.find('\0') != std::string_view::npos) return;
-  // Of an array that is the document, the ']' may be missing.
+  // The ']' of an array that is the document may be missing.
   const bool array = text.find_first_not_of("\xEF\xBB\xBF \n\r\t") == text.find('[');
   bool is_json = true;
   try {

@@ -55,7 +55,7 @@ class ChildProcess {
   int start_problem();
   // Nothing happens when it has ended. Of a kept child: SIGTERM, SIGINT or SIGHUP, for its process group.
   void send_signal(int signal);
-  // Of a kept child: SIGKILL for it and for all that it has started. Others: for the child.
+  // SIGKILL: for a kept child and all that it has started; others, for the child.
   void end_all();
 
  private:

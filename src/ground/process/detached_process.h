@@ -49,7 +49,7 @@ class DetachedProcess {
   Descriptor report_;  // what went wrong comes from here
 };
 
-// When a process began, in ticks since the machine started: with its number, this names it for ever. 0: there
+// When a process began, in ticks since the machine started: with its number, this names it for ever. 0 means there
 // is no such process.
 unsigned long long process_start(pid_t pid);
 

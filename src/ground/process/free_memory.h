@@ -17,7 +17,7 @@ namespace nadi::inline ground {
 
 struct FreeMemory {
   Bytes machine;  // MemAvailable
-  // The control group that has the least left. Nothing: no group has a limit.
+  // The control group that has the least left. Nothing means no group has a limit.
   struct Group {
     std::string folder;
     Bytes limit;

@@ -43,7 +43,7 @@ TEST_F(FreeMemoryTest, OfAMachineIsWhatItCanGive) {
   EXPECT_FALSE(read_free_memory(root_ / "nowhere"));
 }
 
-// Of three levels the middle one is the tightest: 400 MiB, of which 300 are used and 20 + 1 of those are
+// The middle one of three levels is the tightest: 400 MiB, of which 300 are used and 20 + 1 of those are
 // cache.
 TEST_F(FreeMemoryTest, OfNestedGroupsIsThatOfTheTightest) {
   write("proc/self/cgroup", "0::/job/step\n");

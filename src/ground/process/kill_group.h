@@ -1,7 +1,7 @@
 // A control group (version 2) of our own, for processes that end together: the kernel kills all that are in
 // it at once, also those that are being born, whatever session they are in and whoever their parent is.
 //
-//   const auto group = KillGroup::make("nadi-job-local-20260131-090500-3f2a");   // nothing: none can be made
+//   const auto group = KillGroup::make("nadi-job-local-20260131-090500-3f2a");   // nothing means none can be made
 //   group->take_this_process();          // in a child, before it executes its program
 //   group->kill();  while (!group->is_empty()) ...
 //

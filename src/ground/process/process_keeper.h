@@ -30,7 +30,7 @@ struct KeptProgram {
   int death_signal = 9;      // what the program gets when its keeper dies
   bool signal_group = true;  // signals are passed on to the program's process group; else to it alone
   // A stream socket: of each line "PID\n" that comes, everything below the keeper but the process PID and
-  // those above it is ended, and "N\n" is the answer: how many could not be. -1: there is none.
+  // those above it is ended, and "N\n" is the answer: how many could not be. -1 means there is none.
   int orders = -1;
   // In the keeper: when the program is there, which waits until this returns; and when all have ended.
   std::function<void(pid_t program)> on_start = {};

@@ -259,7 +259,7 @@ class JobLogsWriter {
     setting(file, node, "PROFILE", spec_.profile ? "true" : "false");
   }
 
-  // Of the first rank.
+  // Written by the first rank.
   void write_arguments(CountedFile& file, std::int64_t node) {
     const std::int64_t micro = spec_.micro_batch * (spec_.other_micro_batch_in_effect ? 2 : 1);
     file.line(

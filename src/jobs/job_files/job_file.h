@@ -154,7 +154,7 @@ struct JobFile {
   JobProcesses processes = JobProcesses::kRanks;
   JobMixing mixing = JobMixing::kOneJob;
   std::string mpi = {};  // of srun --mpi; "": pmix for kTrain, else none
-  // Where the ranks meet, ${MASTER_ADDR} and ${MASTER_PORT}; "" and 0: found when the job starts.
+  // Where the ranks meet, ${MASTER_ADDR} and ${MASTER_PORT}; "" and 0 mean found when the job starts.
   std::string master_address = {};
   std::int64_t master_port = 0;
   std::string account = {};

@@ -8,7 +8,7 @@
 
 namespace nadi::inline jobs {
 
-// Of `nadi train ...` (words[0] is "train") that saves something: with --resume-if-any, since it may have
+// For `nadi train ...` (words[0] is "train") that saves something: with --resume-if-any, since it may have
 // stopped before its first checkpoint. Any other command is as it is.
 std::vector<std::string> words_to_resume(const std::vector<std::string>& words);
 

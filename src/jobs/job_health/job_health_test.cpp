@@ -58,7 +58,7 @@ class JobHealth : public testing::Test {
         .id = "12", .state = JobState::kRunning, .said = "RUNNING", .elapsed = seconds(elapsed), .nodes = {}};
   }
 
-  // Of one rule.
+  // The findings of one rule.
   std::vector<HealthFinding> found(HealthRule rule) {
     log_ = read_job_log({folder_});
     std::vector<HealthFinding> of_rule;

@@ -79,7 +79,7 @@ void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFi
     case JobState::kEnding:
       return;
     case JobState::kRunning: {
-      // Of a job that runs, every node has files.
+      // Every node of a job that runs has files.
       if (status.elapsed < limits.least_stall || seen.log.nodes.empty()) return;
       for (const std::string& node : status.nodes)
         if (seen.log.find_node(node) == nullptr) finding.nodes.push_back(node);

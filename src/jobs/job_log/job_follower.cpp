@@ -185,7 +185,7 @@ bool JobFollower::refresh(const RefreshOptions& options) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = *nodes_[i];
       NodeLog& log = log_.nodes[i];
-      // Of samples nothing: what stands in their unfinished line may be half a number.
+      // Samples give nothing: what stands in their unfinished line may be half a number.
       node.out.finish(log.out, [&](std::string_view line, std::int64_t offset) {
         node.out_reader.unfinished_line(log, line, offset);
       });

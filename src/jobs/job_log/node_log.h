@@ -32,7 +32,7 @@ struct IterationPoint {
   std::int64_t iterations = 0;       // of the whole run, by the last line
   std::int64_t lines = 1;            // how many are merged here
   int start = 0;                     // which start of the job: NodeLog::starts[start]
-  // Of one iteration, as the lines say it (each is a mean since the line before). Nothing: nadi train's own
+  // Times of one iteration, as the lines say it (each is a mean since the line before). Nothing means nadi train's own
   // lines have no times.
   std::int64_t timed_lines = 0;
   Nanoseconds total = {};  // sum over the lines; the mean is mean()
@@ -46,7 +46,7 @@ struct IterationPoint {
   std::int64_t skipped = 0, nan = 0;     // iterations, summed over the lines
   std::optional<std::int64_t> date =
       {};  // of the last line, seconds since 1970 in the clock of the log (no zone is said)
-  // Of the last line: its number (from 1), and its place in the file for read_timers().
+  // The last line: its number (from 1), and its place in the file for read_timers().
   std::int64_t line = 0, offset = 0;
 
   std::optional<Nanoseconds> mean() const {

@@ -222,7 +222,7 @@ void OutReader::setting(NodeLog& node, std::string_view name, std::string_view v
                            .line = node.out.lines});
 }
 
-// Of several tasks on a node each may print the count: the same count again is the same start.
+// Several tasks on a node may each print the count: the same count again is the same start.
 void OutReader::start(NodeLog& node, std::optional<std::int64_t> restarts) {
   if (restarts && !counts_restarts_ && !iterated_) {
     counts_restarts_ = true;

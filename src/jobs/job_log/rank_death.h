@@ -48,7 +48,7 @@ class DeathReader {
   std::optional<RankDeath> death_;
 };
 
-// Of the folder of a job: slurm.txt and its like first, then the errors of nodes. Of each file the last MiB
+// Looks through the folder of a job: slurm.txt and its like first, then the errors of nodes. Of each file the last MiB
 // is looked at; `place` has no number of a line where the beginning was left out.
 std::optional<RankDeath> find_rank_death(const std::filesystem::path& folder);
 

@@ -342,7 +342,7 @@ bool is_of_program(const SettingRow::Value& value) {
 }
 
 bool is_own_to_node(const SettingRow& row) {
-  // Of one node that is left, nothing can be compared.
+  // Nothing can be compared with one node alone.
   if (row.name == "NODE_RANK") return true;
   return row.in_effect.size() > 1 && !row.differs &&
          std::ranges::any_of(row.in_effect, [&](const SettingRow::Value& value) {

@@ -89,7 +89,7 @@ struct JobReport {
   std::vector<IterationPoint> points = {};
   SteadyTime steady = {};
   std::vector<ValidationPoint> validations = {};
-  // Of the steady iterations.
+  // Over the steady iterations.
   std::optional<double> samples_per_second = {}, tokens_per_second = {}, tflops_per_rank = {};
   std::optional<double> last_loss = {};  // may be NaN
 

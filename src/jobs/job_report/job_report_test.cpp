@@ -143,7 +143,7 @@ class ReportCheck {
         EXPECT_NE(left, Left::kWhole) << "lost: iteration " << written.iteration;
         continue;
       }
-      // Of a line that was cut, figures are missing; those that are there are the ones that were written.
+      // A line that was cut lacks figures; those that are there are the ones that were written.
       const bool cut = left == Left::kGone;
       ++matched;
       EXPECT_EQ(point->second->mean(), Nanoseconds{std::llround(written.milliseconds * 1e6)});

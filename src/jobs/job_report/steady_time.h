@@ -30,7 +30,7 @@ struct SteadyTime {
   std::int64_t warm_up_lines = 0;
   std::optional<Nanoseconds> warm_up_mean = {};
 
-  // Of the lines that are no warm-up and have a time; nothing below where there are none.
+  // Over the lines that are no warm-up and have a time; nothing below where there are none.
   std::int64_t lines = 0;
   Nanoseconds mean = {}, median = {}, deviation = {};  // standard deviation
   Nanoseconds least = {}, most = {};

@@ -30,7 +30,7 @@ struct TimerRow {
 struct TimerStage {
   std::int64_t stage = 0;
   std::int64_t ranks = 0;
-  // Of an iteration, all micro-batches together; mean over the ranks of the stage.
+  // For an iteration, all micro-batches together; mean over the ranks of the stage.
   std::optional<Nanoseconds> forward = {}, backward = {}, whole = {};
   // What of forward-backward is neither: waiting for other stages, messages.
   std::optional<double> waiting_share = {};

@@ -55,7 +55,7 @@ void add_local_head(ScriptText& script, const JobFile& job) {
   script.line("cancelled=0");
   script.line("trap 'cancelled=1' TERM");
   script.line("read -r -a stat </proc/$$/stat");
-  // Of a job that was submitted, the process is written down before it may begin.
+  // The process of a job that was submitted is written down before it may begin.
   script.line("if [[ ! $NADI_KEEPER || $2 ]]; then record pid $$ \"${{stat[21]}}\"; fi");
   script.line("export NODE_NAME=${{HOSTNAME%%.*}}");
   script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR={}", job.ranks(),

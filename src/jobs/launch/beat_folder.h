@@ -26,7 +26,7 @@ class BeatFolder {
 
   bool usable() const { return usable_; }
   void write(const RankBeat& beat) const;
-  // Of ranks [0, ranks), this one included. Files are opened by name: what a folder lists may be old on a file
+  // Beats of ranks [0, ranks), this one included. Files are opened by name: what a folder lists may be old on a file
   // system of several nodes, and misses files that are replaced at that moment.
   std::vector<RankBeat> read(int ranks) const;
   bool claim() const;

@@ -47,7 +47,7 @@ struct LaunchRequest {
   int ranks = 1;
   std::vector<std::string> command = {};     // what every rank runs: a path and its arguments
   std::vector<std::string> supervisor = {};  // what runs supervise_rank() with the words that follow
-  std::string hosts = {};                    // "a:2,b:2", as mpirun takes them; empty: this host
+  std::string hosts = {};                    // "a:2,b:2", as mpirun takes them; empty means this host
   std::filesystem::path hostfile = {};       // or a file of them
   LaunchMeeting* nodes = nullptr;            // or the launches on other machines that have met with this one
   Environment environment = {};              // added to that of every rank

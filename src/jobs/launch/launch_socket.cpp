@@ -33,7 +33,7 @@ Error network_error(std::string_view what) {
   return environment_error(format("cannot {}: {}", what, std::generic_category().message(errno)));
 }
 
-// Of the interfaces that are up; the loopback one last, which serves ranks on this host when nothing else
+// Addresses of the interfaces that are up; the loopback one last, which serves ranks on this host when nothing else
 // does.
 std::vector<std::string> own_addresses() {
   std::vector<std::string> addresses;

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Of the time between two looks: less is the noise of threads that wait.
+// Part of the time between two looks: less is the noise of threads that wait.
 constexpr double kLeastShare = 0.005;
 
 nanoseconds read_clock(clockid_t clock) {

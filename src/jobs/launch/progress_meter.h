@@ -45,7 +45,7 @@ class ProgressMeter {
   Work before_;
 };
 
-// Of another process: what it has computed so far; 0 when it is gone.
+// What another process has computed so far; 0 when it is gone.
 std::chrono::nanoseconds computed_by(int pid);
 // 'R' running, 'S' waiting, 'D' waiting for a disk, 'T' stopped by a signal, 't' by a debugger, 'Z' ended;
 // 0 when there is no such process.

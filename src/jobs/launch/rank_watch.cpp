@@ -174,7 +174,7 @@ class RankWatch::Peers : public Channel {
       if (beat.rank != rank_) watch_.heard(beat);
   }
 
-  // Of ranks on this machine the system knows more.
+  // The system knows more about ranks on this machine.
   template <class Use>
   void for_neighbours(const Use& use) {
     const std::string host = own_host();

@@ -25,7 +25,7 @@ void forget_job(const std::string& id);
 // In place of an id: the local job that was submitted last.
 inline constexpr std::string_view kLastJob = "last";
 
-// Of a job, of a run of a sweep (id_3), or of kLastJob. Nothing where the id is not known or the folder is
+// Folder of a job, of a run of a sweep (id_3), or of kLastJob. Nothing where the id is not known or the folder is
 // gone.
 std::optional<std::filesystem::path> registered_job(const std::string& id);
 

@@ -9,7 +9,7 @@
 
 namespace nadi::inline jobs {
 
-// `nodes` are those of the scheduler; none: it could not be asked. The text is a job file with comments,
+// `nodes` are those of the scheduler; none means it could not be asked. The text is a job file with comments,
 // which parse_job_file() takes as it is.
 std::string job_start_text(SchedulerKind scheduler, std::span<const SchedulerNode> nodes);
 

@@ -72,7 +72,7 @@ struct SubmittedJob {
   std::string id;
   SchedulerKind scheduler = SchedulerKind::kSlurm;
   std::string sweep = {};                       // of a run of a sweep, "12_3": the sweep's, "12"
-  std::vector<std::string> component_ids = {};  // "12+0", "12+1", or ids of several jobs; empty: one
+  std::vector<std::string> component_ids = {};  // "12+0", "12+1", or ids of several jobs; empty means one
   std::filesystem::path folder = {};            // FOLDER/<id>
   JobTime time = {};
   std::string said = {};  // warnings of the scheduler's programs, to be shown

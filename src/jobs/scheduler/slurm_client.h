@@ -30,7 +30,7 @@ struct SlurmSubmission {
 };
 
 struct SlurmQuestion {
-  std::vector<std::string> ids = {};  // leaders, or "12_3"; none: all
+  std::vector<std::string> ids = {};  // leaders, or "12_3"; none means all
   std::string user = {};              // "": every user
   std::optional<JobTime> since =
       {};  // of sacct: ended after it; nothing means since midnight, or ever with ids
@@ -62,7 +62,7 @@ class SlurmClient {
   // scontrol show job. Nothing when Slurm has forgotten it.
   std::optional<SlurmDetails> details(const std::string& id, const std::string& name);
 
-  // scontrol show node; none: all.
+  // scontrol show node; none means all.
   std::vector<SchedulerNode> nodes(std::span<const std::string> names = {});
 
   // scontrol release: also all runs of an array, and all components of a heterogeneous job.

@@ -32,7 +32,7 @@ std::string_view sacct_format();                        // of -o, with -P --deli
 // In the order of the answer; components of a heterogeneous job and tasks of an array are rows of their own,
 // with ids "12+1" and "12_3".
 SlurmRows parse_squeue(std::string_view answer, std::string_view separator);
-// Of `sacct -X`. With -D, a job that was requeued has a row for each time it ran, in their order.
+// Reads the answer of `sacct -X`. With -D, a job that was requeued has a row for each time it ran, in their order.
 SlurmRows parse_sacct(std::string_view answer, std::string_view separator);
 
 // Rows of one heterogeneous job become one job with components, where the first of them stood. The state is

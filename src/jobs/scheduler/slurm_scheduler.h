@@ -19,7 +19,7 @@ class SlurmScheduler : public Scheduler {
   SchedulerKind kind() const override { return SchedulerKind::kSlurm; }
   SubmittedJob submit(const JobFile& job, const SubmitOptions& options) override;
   std::vector<JobStatus> list(const ListOptions& options) override;
-  // Of an array, the runs are components.
+  // The runs of an array are components.
   JobStatus status(const std::string& id) override;
   // Rows of Slurm that could not be read, and parts of a job that its accounts do not have yet.
   std::vector<std::string> notes() const override { return notes_; }

@@ -57,7 +57,7 @@ bool is_no_list(std::string_view text) {
   return text.empty() || text == "(null)" || text == "None assigned" || text == "None";
 }
 
-// Of names of nodes: whatever else is in a list, it is none.
+// Bytes of names of nodes: whatever else is in a list, it is none.
 bool is_name_byte(char byte) {
   const char lower = to_lower(byte);
   return is_digit(byte) || (lower >= 'a' && lower <= 'z') || byte == '-' || byte == '.' || byte == '_';

@@ -102,7 +102,7 @@ PassTimes pass_of(const PlayedPiece& piece, bool empty) {
           .empty = empty};
 }
 
-// Of the embedding alone, where it was played together with a layer.
+// The embedding alone, where it was played together with a layer.
 PlayedPiece without_layer(const PlayedPiece& both, const PlayedPiece& layer) {
   return {
       .run = std::max<std::int64_t>(0, both.run - layer.run),
@@ -188,7 +188,7 @@ const BlockTimes& BlockTable::of(const BlockRequest& request, PlanNetwork& netwo
   return *place.back().times;
 }
 
-// Of the layers of a chunk so many are as in `times`, and those after them, which come first in the backward
+// So many layers of a chunk are as in `times`, and those after them, which come first in the backward
 // pass, as in `others`.
 void BlockTable::put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers) {
   const auto put = [&](std::vector<PassTimes>& list, const std::vector<PassTimes>& other) {

@@ -87,7 +87,7 @@ class BlockTable {
  private:
   class Form;  // the graphs of a key, for micro-batches of all forms
 
-  // Of the ops of a chunk on a device, which no network changes.
+  // Times of the ops of a chunk on a device, which no network changes.
   struct ChunkTimes {
     std::vector<OpTime> times;
     bool recomputes = false;
@@ -95,7 +95,7 @@ class BlockTable {
 
   const Form& form(const ChunkKey& key);
   const FlatChunk& flat(const ChunkKey& key);
-  // Of a chunk with micro-batches of the key's form; `ends`: ops outside of layers alone are wanted.
+  // Times of a chunk with micro-batches of the key's form; `ends`: ops outside of layers alone are wanted.
   const ChunkTimes& times_of(const FlatChunk& flat, const ChunkKey& key, std::int32_t device, bool ends);
   const LayerTimes::Entry* measured(std::int32_t device,
                                     std::int64_t tp);  // nullptr means times are modelled

@@ -39,7 +39,7 @@ struct Fleet {
 struct FleetPoint {
   std::vector<std::int32_t> counts;  // by choice
   RankedPlan plan;                   // the best one on these nodes, all of them rented
-  // By which part of its time, by estimate, a plan on all of these nodes may be faster at most; nullopt: the
+  // By which part of its time, by estimate, a plan on all of these nodes may be faster at most; nullopt means the
   // mix was searched with little effort.
   std::optional<double> gap = {};
 };

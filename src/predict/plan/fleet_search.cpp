@@ -18,7 +18,7 @@
 namespace nadi::inline predict {
 namespace {
 
-// Of so many mixes all plans are evaluated where the caller wants to see them: a fleet of two kinds of up to
+// So many mixes have all their plans evaluated where the caller wants to see them: a fleet of two kinds of up to
 // 15 nodes each. Of more, those that the search looks at.
 constexpr std::size_t kMostMixesWhole = 256;
 

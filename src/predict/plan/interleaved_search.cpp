@@ -37,7 +37,7 @@ class InterleavedSearch {
   std::int64_t& least(std::int64_t stage, std::int64_t layers) {
     return least_[static_cast<std::size_t>(stage * (layers_ + 1) + layers)];
   }
-  // Of the whole step, if the passes of one micro-batch take a stage so long.
+  // Bound of the whole step, if the passes of one micro-batch take a stage so long.
   std::int64_t bound_of(std::int64_t stage, std::int64_t layers, std::int64_t passes) const {
     const auto s = static_cast<std::size_t>(stage), l = static_cast<std::size_t>(layers);
     const StageTable& plain = problem_.plain.stages[s];

@@ -40,7 +40,7 @@
 
 namespace nadi::inline predict {
 
-// Of a stage with several chunks, nanoseconds of one micro-batch.
+// Costs of a stage with several chunks, nanoseconds of one micro-batch.
 struct ChunkPathCosts {
   std::int32_t count = 0;
   // After the pass before it in its stage: forward of the first and of the last chunk; both passes of either.
@@ -69,7 +69,7 @@ struct PartitionCosts {
 
   std::int64_t both() const { return forward + backward; }
 
-  // Of stages with several chunks: one more of them, in order. Passes as above.
+  // One more chunk of stages with several, in order. Passes as above.
   struct Chunk {
     std::int64_t forward = 0, backward = 0, forward_after = 0, backward_after = 0;
     bool empty = false;
@@ -87,7 +87,7 @@ struct PipelineShape {
   std::int64_t virtual_stages = 1;  // more: kInterleaved
 };
 
-// Of the stages s to the last one as a pipeline by itself; nanoseconds.
+// Bound of the stages s to the last one as a pipeline by itself; nanoseconds.
 struct PathBound {
   // 1F1B: [m] is the most that a path takes for m more micro-batches. m and n more take at least the sum, so
   // few of these serve for all. With several chunks, in place of that: [0] the way back through all of them,

@@ -169,7 +169,7 @@ void PartitionLabels::find_least_before(const LabelLimits& limits) {
   }
 }
 
-// Of a step there is one end and as many rounds as micro-batches.
+// A step has one end and as many rounds as micro-batches.
 void PartitionLabels::coarsen(PathBound& bound, const LabelLimits& limits) const {
   if (limits.grain <= 1) return;
   const auto round_down = [](std::int64_t& time, std::int64_t grain) {

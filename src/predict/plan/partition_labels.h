@@ -34,7 +34,7 @@ class UsedNodes {
   std::vector<std::vector<std::int32_t>> next_;  // by number and kind; -2 means not asked for yet
 };
 
-// Of the stages from some stage s to the last one. The rear part of a pipeline in this state has `layers`
+// State of the stages from some stage s to the last one. The rear part of a pipeline in this state has `layers`
 // layers, and stage s is of the kind and at the place of its block.
 struct RearState {
   std::int32_t used = 0;  // nodes, with those of stage s's block only if s is the first of it
@@ -81,7 +81,7 @@ class PartitionLabels {
   };
   const Stage& stage(std::int64_t number) const { return stages_[static_cast<std::size_t>(number)]; }
 
-  // The pipeline with the smallest bound; nullopt: none is below the limits.
+  // The pipeline with the smallest bound; nullopt means none is below the limits.
   struct Best {
     std::vector<std::int32_t> kinds;
     std::vector<std::int64_t> layers;

@@ -168,7 +168,7 @@ class PartitionSearch {
     return problem_.send_between[row + static_cast<std::size_t>(next.kind)];
   }
 
-  // Of all pipelines with the decided stages in front of this state.
+  // Bound of all pipelines with the decided stages in front of this state.
   std::int64_t bound_of(std::int64_t stage, std::size_t state) {
     const PartitionLabels::Stage& labels = labels_.stage(stage);
     std::int64_t least = kNeverEnds;

@@ -47,7 +47,7 @@ struct PartitionProblem {
   std::vector<std::int32_t> nodes = {};    // that there are, by kind of node
   std::vector<PartitionCosts> costs = {};  // by stage, kind and number of layers from 0 to `layers`
   std::vector<std::int64_t> most_layers =
-      {};  // by stage and kind, as memory has room; below 0: not this kind
+      {};  // by stage and kind, as memory has room; below 0 means not this kind
   std::vector<PartitionSend> send_between = {
       {}};                                      // by kinds of a block's last and the next one's first stage
   std::vector<PartitionSend> given_sends = {};  // by stage, to the one after it, instead of those by kinds
@@ -86,7 +86,7 @@ struct PartitionEffort {
   std::function<bool()> stop = {};        // true: the effort is spent
 };
 
-// Of evaluating one pipeline.
+// Work of evaluating one pipeline.
 constexpr std::int64_t evaluation_work(const PipelineShape& shape) {
   return 2 * shape.stages * shape.virtual_stages * shape.micro_batches;
 }

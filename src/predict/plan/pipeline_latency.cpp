@@ -83,7 +83,7 @@ class PipelineOrdering {
     LaunchedCounts launched;
   };
 
-  // Of the model's chunk, which the message comes from.
+  // The message of the model's chunk that it comes from.
   std::int32_t& message_of(std::int64_t chunk, std::int64_t micro_batch, bool gradient) {
     const std::int64_t chunks = request_.stages * request_.virtual_stages;
     return produced_[static_cast<std::size_t>(((gradient ? chunks : 0) + chunk) * request_.micro_batches +

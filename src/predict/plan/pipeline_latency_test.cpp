@@ -219,7 +219,7 @@ TEST(PipelineLatency, IsThatOfTheReplayToTheNanosecond) {
   }
 }
 
-// Of the longest that is left of it where chunks are empty.
+// Time of the longest path that is left of it where chunks are empty.
 std::int64_t time_of_path(const PipelinePath& path, const PipelineCase& one) {
   std::int64_t longest = 0, time = 0;
   for (std::size_t i = 0; i < path.pieces.size(); ++i) {

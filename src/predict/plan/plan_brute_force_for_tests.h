@@ -153,7 +153,7 @@ struct PlanSpaceFigures {
   std::int64_t plans = 0;
   bool spreads = false;
 
-  // Of the plans that keep to the limits; infinite: there are none.
+  // The best of the plans that keep to the limits; infinite means there are none.
   double best(const PlanQuestion& question) const {
     const double tokens = static_cast<double>(question.global_batch_size * question.request.seq_length);
     double best = std::numeric_limits<double>::infinity();

@@ -40,7 +40,7 @@ std::vector<NodeRun> nodes_in_order(const Cluster& cluster);
 // there are, or devices than a node has, are a bug of the caller.
 std::vector<DeviceId> devices_of(const Cluster& cluster, std::span<const NodeRun> nodes);
 
-// Of the nodes that are used, whole nodes at their price; nullopt where one has none.
+// Price of the nodes that are used, whole nodes each; nullopt where one has none.
 std::optional<double> dollars_per_hour(const Cluster& cluster, std::span<const NodeRun> nodes);
 
 }  // namespace nadi::inline predict

@@ -257,7 +257,7 @@ class PlanEstimator::State {
           std::max(tables_.embedding_reduction, network_.collective(CollectiveType::kAllReduce, size, pair));
   }
 
-  // Of each stage, without tables.
+  // Memory of each stage, without tables.
   void memory_of_plan(const PlanTables& tables, std::span<const std::int64_t> partition) {
     if (tables.plan.virtual_stages > 1) {
       Plan plan = tables.plan;
@@ -406,7 +406,7 @@ class PlanEstimator::State {
   PlanTables tables_;
   std::vector<Bytes> capacities_;    // by stage of tables_
   std::vector<Bytes> stage_memory_;  // of the plan under way
-  // Of the plan under way.
+  // Times of the plan under way.
   std::vector<PassTimes> forward_, backward_;
   std::vector<PipelineStart> starts_;
   std::vector<ReductionTable::Sums> after_;

@@ -26,7 +26,7 @@ namespace nadi::inline predict {
 struct StageEstimate {
   std::int64_t layers = 0;
   std::int32_t device = 0;  // kind of its slowest device: index into Cluster::devices
-  // Of one micro-batch in all chunks of the stage, with tensor-parallel collectives and, where it takes
+  // Time of one micro-batch in all chunks of the stage, with tensor-parallel collectives and, where it takes
   // longer, the launching of their ops; without waiting for other stages.
   Nanoseconds forward = {}, backward = {};
   Nanoseconds send = {};  // of activations to the next stage, one message; 0 for the last one
@@ -44,7 +44,8 @@ struct PlanEstimate {
   // gradients add to that; the update of the slowest stage.
   Nanoseconds pipeline = {}, embedding_reduction = {}, data_reduction = {}, update = {};
   std::vector<StageEstimate> stages = {};
-  std::optional<double> dollars_per_step = {};  // of the nodes that are used; nullopt: a price is missing
+  std::optional<double> dollars_per_step =
+      {};  // of the nodes that are used; nullopt means a price is missing
 
   // Memory beyond what the fullest stage has, with limits.memory_share; 0 means it fits.
   Bytes missing_memory = {};
@@ -84,7 +85,7 @@ class PlanEstimator {
   Nanoseconds iteration(const PlanTables& tables, std::span<const std::int64_t> partition);
   // PlanEstimate::missing_memory.
   Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
-  // Of the fullest stage.
+  // What the fullest stage needs.
   Bytes most_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
 
   // What follows the last backward of a stage with several virtual stages at least: as if all of its chunks

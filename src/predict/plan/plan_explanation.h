@@ -39,7 +39,7 @@ struct ExplainedStage {
 struct PlanAlternative {
   std::string knob;                          // "micro-batch", "recompute"
   std::string choice;                        // "2", "full"
-  std::optional<RankedPlan> plan = {};       // nullopt: none fits
+  std::optional<RankedPlan> plan = {};       // nullopt means none fits
   std::optional<Bytes> missing_memory = {};  // where memory is why
 };
 

@@ -121,7 +121,7 @@ class PlanNetwork::State {
     return DeviceId{node.device + static_cast<std::int32_t>(rank - node.first)};
   }
 
-  // Of ranks from `first` to `end`, and those `step`, 2 * `step`, ... after them.
+  // Ranks from `first` to `end`, and those `step`, 2 * `step`, ... after them.
   struct RankRuns {
     std::int64_t first = 0, end = 1;
     std::int64_t step = 1, times = 1;
@@ -172,7 +172,7 @@ class PlanNetwork::State {
     for (std::int64_t first = node.first / block * block; first < end; first += block) {
       const std::int64_t begin = std::max(first, node.first), until = std::min(first + block, end);
       const std::int64_t inside = until - begin;
-      // Of the residues that have ranks here, those that have all of theirs do not leave.
+      // Residues that have all of their ranks here do not leave.
       const std::int64_t touched = std::min(step, inside);
       const std::int64_t whole = std::max<std::int64_t>(0, step - (block - inside));
       groups += within ? touched : touched - whole;
@@ -186,7 +186,7 @@ class PlanNetwork::State {
     return groups;
   }
 
-  // Of a group that lies in these nodes.
+  // Sharing of a group that lies in these nodes.
   std::int32_t sharing_in(std::span<const std::size_t> nodes, std::int64_t size, std::int64_t step) const {
     std::int64_t most = 1;
     for (const std::size_t n : nodes) {
@@ -298,7 +298,7 @@ class PlanNetwork::State {
     const std::int64_t world = plan_->world_size();
     const std::int64_t first = distance > 0 ? 0 : -distance, end = distance > 0 ? world - distance : world;
     const auto sent_by = [&](const PlacedNode& node) { return overlap(node.first, node.end, first, end); };
-    // Of those, how many stay.
+    // How many of those stay.
     const auto staying = [&](const PlacedNode& node) {
       const std::int64_t begin = std::max(node.first, first), until = std::min(node.end, end);
       return overlap(begin, until, node.first - distance, node.end - distance);

@@ -24,7 +24,7 @@ namespace nadi::inline predict {
 struct RankedPlan {
   PlanCandidate candidate;
   PlanEstimate estimate;
-  std::optional<Nanoseconds> simulated = {};  // step time by the simulator; nullopt: not confirmed
+  std::optional<Nanoseconds> simulated = {};  // step time by the simulator; nullopt means not confirmed
 };
 
 struct SearchProgress {

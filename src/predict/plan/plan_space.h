@@ -46,7 +46,7 @@ constexpr std::int64_t layers_of_chunk(std::int64_t layers_of_stage, std::int64_
 }
 std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,
                                              std::int64_t virtual_stages);
-// Of the layers over so many chunks, empty ones too; `most` if there are as many or more.
+// Ways to put the layers into so many chunks, empty ones too; `most` if there are as many or more.
 std::int64_t partitions_up_to(std::int64_t layers, std::int64_t chunks, std::int64_t most);
 
 // 1, 2, 3, 6 of 6.

@@ -43,7 +43,7 @@ struct StageReductions {
   std::vector<char> known;
   std::vector<Nanoseconds> clear, reduction, update;
   std::vector<std::int32_t> collectives;  // how many its host launches during and after the backward pass
-  // Of tied word embeddings: the reduction over `data` and their norm; their update, which `update` has, too.
+  // For tied word embeddings: the reduction over `data` and their norm; their update, which `update` has, too.
   Nanoseconds tied = {}, tied_update = {};
   Bytes tied_size = {};  // of their gradients on the network; 0 means there are none
 };
@@ -57,7 +57,7 @@ class ReductionTable {
   const StageReductions& of(const ReductionRequestOfStage& request, PlanNetwork& network,
                             std::int64_t layers = kAnyLayers);
 
-  // Of a rank with several chunks, in the order in which their last backward passes end.
+  // One chunk of a rank with several, in the order in which their last backward passes end.
   struct ChunkEnd {
     ChunkRole role{};
     std::int64_t layers = 0;

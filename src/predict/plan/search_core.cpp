@@ -300,7 +300,7 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
   if (!outcome.estimate) return;
   RankedPlan plan{.candidate = std::move(*outcome.answer.candidate),
                   .estimate = std::move(*outcome.estimate)};
-  // Of plans that are equal by the objective, the faster one, else the one that was found first.
+  // The faster of plans that are equal by the objective, else the one that was found first.
   const auto better = [&](const RankedPlan& a, const RankedPlan& b) {
     const double of_a = objective_of(question_.objective, a.estimate);
     const double of_b = objective_of(question_.objective, b.estimate);

@@ -24,7 +24,7 @@ namespace nadi::inline predict {
 struct CoreRequest {
   std::vector<std::int32_t> nodes = {};         // by kind: those that may be used
   std::optional<RankedPlan> known = {};         // a plan on some of these nodes
-  std::optional<double> dollars_per_hour = {};  // for all of them; nullopt: for those that a plan uses
+  std::optional<double> dollars_per_hour = {};  // for all of them; nullopt means for those that a plan uses
   bool proves = true;                           // that nothing is better, as far as the effort goes
   bool all_nodes = false;  // plans that leave nodes out are of no interest: `known` is the best of those
   std::int64_t work = kNeverEnds;  // after that much (PartitionAnswer::work) it ends with what it has proven
@@ -47,7 +47,7 @@ class SearchCore {
 
   CoreAnswer run(const CoreRequest& request);
 
-  // Of all plans that do not fit in memory, the one that misses least.
+  // The one of all plans that do not fit in memory that misses least.
   std::optional<RankedPlan> nearest_in_memory(const CoreRequest& request);
 
  private:

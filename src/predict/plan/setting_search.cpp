@@ -48,7 +48,7 @@ const PlanTables& SettingSearch::tables_of(const SettingRequest& request, const 
 
 namespace {
 
-// Of a quick search: as many orders as are tried at most, how many of them always, and by which part those
+// Limits of a quick search: as many orders as are tried at most, how many of them always, and by which part those
 // may miss what is asked for and still make the others worth a try.
 constexpr std::size_t kMostFewOrders = 24, kFirstOrders = 2;
 constexpr std::int64_t kNear = 10;
@@ -97,7 +97,7 @@ PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t
           .update = tables.norm_joins ? after.update[layers].count() : 0};
 }
 
-// Of all chunks of a stage, whose layers are given by virtual stage, up to its last backward.
+// Costs of all chunks of a stage, whose layers are given by virtual stage, up to its last backward.
 PartitionCosts costs_of_chunks(const PlanTables& tables, std::size_t stage,
                                std::span<const std::int64_t> partition) {
   PartitionCosts costs;
@@ -235,7 +235,7 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   problem.after_tails = kNeverEnds;
   placed.filled.resize(places);
   placed.memory.resize(places);
-  // Of few orders the first ones; others where it comes to them.
+  // The first of few orders; others where it comes to them.
   const std::size_t now =
       request.few_orders ? std::min(kFirstOrders, placed.orders.size()) : placed.orders.size();
   for (std::size_t i = 0; i < now; ++i) fill(placed, request, placed.orders[i]);
@@ -291,7 +291,7 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
           candidate_of(request.setting, runs_of(placed.makes, kinds), placed.over_chunks(plan, of_stages)));
     return time;
   };
-  // Of few orders, paths prove more than the search in depth does.
+  // Paths prove more than the search in depth does where there are few orders.
   const auto orders = placed.given.empty() && plan.virtual_stages > 1
                           ? all_orders(placed.makes, request.nodes, kMostSpreadOrders)
                           : std::vector<std::vector<std::int32_t>>{};

@@ -38,7 +38,7 @@ struct SettingRequest {
 };
 
 struct SettingAnswer {
-  std::optional<PlanCandidate> candidate = {};  // nullopt: none that fits is better than asked
+  std::optional<PlanCandidate> candidate = {};  // nullopt means none that fits is better than asked
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
   std::int64_t evaluated = 0;
@@ -55,13 +55,13 @@ class SettingSearch {
 
   SettingAnswer run(const SettingRequest& request);
 
-  // The least memory of the fullest device with which a partition exists, on some placement; nullopt: none
+  // The least memory of the fullest device with which a partition exists, on some placement; nullopt means none
   // does. With several virtual stages no plan has less.
   std::optional<Bytes> least_memory(const SettingRequest& request);
   // What stages may need, by any number of layers, in ascending order; empty with several virtual stages.
   std::vector<Bytes> memory_sizes(const SettingRequest& request);
 
-  // A candidate that fits in memory as nearly as can be; nullopt: there are not nodes enough. Its partition
+  // A candidate that fits in memory as nearly as can be; nullopt means there are not nodes enough. Its partition
   // leaves the fullest stage as little beyond its memory as any other does, on some placement.
   std::optional<PlanCandidate> smallest(const SettingRequest& request);
 

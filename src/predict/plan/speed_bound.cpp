@@ -68,7 +68,7 @@ std::int64_t SpeedBound::of(const PlanSetting& setting, std::span<const std::int
   // The fastest kinds first. A stage that is made of several kinds is as slow as the slowest; it counts as
   // one of the fastest here.
   const auto count = static_cast<double>(setting.plan.micro_batches);
-  // Of a stage's time, what the next stage waits for at both ends.
+  // The part of a stage's time that the next stage waits for at both ends.
   const double waits = waits_of(setting.plan);
   double speed = 0;  // layers per nanosecond
   double weight = 1;

@@ -154,7 +154,7 @@ class SpreadSearch {
     return std::max(tail, problem_.orders[order].tables.embedding_reduction.count());
   }
 
-  // Of a partition: the longest paths that turn anywhere, that turn in no chunk which is empty somewhere in
+  // Adds the longest paths of a partition that turn anywhere, that turn in no chunk which is empty somewhere in
   // the range, and that turn in the first chunks of stages alone. The last ones take less here, but they are
   // paths where others are not.
   void add_paths(const Range& range, std::span<const std::int64_t> layers) {
@@ -321,7 +321,7 @@ class SpreadSearch {
     std::vector<std::int64_t> layers = {};
   };
 
-  // Of all partitions of a range, under a mean of paths.
+  // The least of all partitions of a range, under a mean of paths.
   Least least_of(const Range& range, std::span<const double> shares) {
     mean_.assign(stages_ * row_, 0);
     double always = 0;

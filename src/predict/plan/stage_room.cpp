@@ -5,7 +5,7 @@
 namespace nadi::inline predict {
 namespace {
 
-// Of the smallest device of a make; nullopt: one of them is not known.
+// Memory of the smallest device of a make; nullopt means one of them is not known.
 std::optional<Bytes> room_of_make(const PlanQuestion& question, const StageMake& make,
                                   const std::optional<Bytes>& memory) {
   std::optional<Bytes> least = memory;

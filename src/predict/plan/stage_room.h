@@ -21,7 +21,7 @@ namespace nadi::inline predict {
 
 struct StageRoom {
   std::int64_t makes = 0;
-  std::vector<std::int64_t> most_layers = {};  // by stage and make; below 0: not even none fit
+  std::vector<std::int64_t> most_layers = {};  // by stage and make; below 0 means not even none fit
 
   std::int64_t most(std::int64_t stage, std::int64_t make) const {
     return most_layers[static_cast<std::size_t>(stage * makes + make)];

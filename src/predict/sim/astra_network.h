@@ -31,7 +31,7 @@ namespace nadi::inline predict {
 
 class AstraNetwork {
  public:
-  // Of a cluster with Cluster::astra, which is copied as far as it is needed.
+  // For a cluster with Cluster::astra, which is copied as far as it is needed.
   explicit AstraNetwork(const Cluster& cluster);
 
   // All-reduce, all-gather, reduce-scatter and all-to-all; the simulator has no others.

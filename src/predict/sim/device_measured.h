@@ -1,7 +1,7 @@
 // Times of ops from the table of measured ops of a device (cluster/measured_ops.h).
 //
 //   const MeasuredTimes measured(device.measured);
-//   if (const auto time = measured.time_of(work, model)) return *time;    // nothing: no op of this kind
+//   if (const auto time = measured.time_of(work, model)) return *time;    // nothing means no op of this kind
 //
 // In this order:
 //   1. An op of the table with the same kind, type and work: its time (kMeasured).

@@ -25,7 +25,7 @@ Nanoseconds DeviceModel::communication_issue() const {
 }
 
 double DeviceModel::product_seconds(const OpWork& work) const {
-  // Of the fastest kernels of matrix libraries; smaller tiles exist, but reach less of the peak.
+  // Tiles of the fastest kernels of matrix libraries; smaller ones exist, but reach less of the peak.
   constexpr std::int64_t kTileRows = 256, kTileColumns = 128;
   const DeviceCurve& curve = device_.curve;
   const ProductShape& product = work.product;

@@ -16,7 +16,7 @@ ProcessorUse use_of(std::int64_t elapsed_ms, std::int64_t stolen_ms, std::int64_
 using Uses = std::vector<std::map<std::int64_t, ProcessorUse>>;
 
 TEST(DisturbedSteps, AreThoseWithMoreThanTwoPercent) {
-  // Of 4 s: 1.5%, 2.5% stolen, 2.5% of others.
+  // In 4 s: 1.5%, 2.5% stolen, 2.5% of others.
   const Uses ranks{{{1, use_of(4000, 60, 3800, 3800)},
                     {2, use_of(4000, 100, 3800, 3800)},
                     {3, use_of(4000, 0, 3900, 3800)}}};

@@ -53,7 +53,7 @@ class FlowSharing {
   std::vector<Flow> flows_;
   std::vector<std::int32_t> changed_links_;
 
-  // Of settle(): the links and flows that hang together with what changed.
+  // Room of settle(): the links and flows that hang together with what changed.
   std::vector<char> seen_link_;
   std::vector<std::int32_t> open_;  // flows of a link whose rate is not fixed yet
   std::vector<double> left_;        // what is left of its capacity

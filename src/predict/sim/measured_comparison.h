@@ -69,7 +69,7 @@ struct ComparedKind {
 struct ComparisonResult {
   std::vector<ComparedKind> kinds = {};      // the largest measured time first
   std::vector<ComparedNode> offenders = {};  // computation; the largest difference first, whichever way
-  // Of computation ops of all ranks, without signs; an op of several steps counts with the median of its
+  // Error of computation ops of all ranks, without signs; an op of several steps counts with the median of its
   // times.
   double median_error = 0;
   std::int64_t nodes = 0;  // of computation that were compared

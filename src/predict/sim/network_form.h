@@ -44,7 +44,7 @@ FabricProtocol protocol_of(const Fabric& fabric, const std::string& name);
 Nanoseconds whole_nanoseconds(double nanoseconds);
 
 struct CollectiveForm {
-  // Of one step, nanoseconds per byte of the request's size: links inside nodes and local memory, one after
+  // Costs of one step, nanoseconds per byte of the request's size: links inside nodes and local memory, one after
   // the other; cards of devices; links that are shared. The slowest counts.
   struct Term {
     double inside = 0, local = 0, card = 0, shared = 0;

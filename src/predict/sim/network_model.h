@@ -85,7 +85,7 @@ class NetworkModel {
   Nanoseconds collective(CollectiveType type, Bytes size, GroupId group, std::int32_t sharing = 1) const;
   CollectiveChoice choice(CollectiveType type, Bytes size, GroupId group, std::int32_t sharing = 1) const;
 
-  // Of groups that communicate at the same time, how many use the link that each shares with most others: 1
+  // For groups that communicate at the same time, how many use the link that each shares with most others: 1
   // for those that are alone.
   std::vector<std::int32_t> sharing_of(std::span<const std::vector<DeviceId>> groups) const;
   // The same for messages, which use links in one direction only.

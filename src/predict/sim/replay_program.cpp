@@ -102,7 +102,7 @@ class StageFlattening {
     return Bytes{at.bytes.count() / element * size_of(*overlap_.gradient_dtype)};
   }
 
-  // Of the computation that waits for no reduction.
+  // The last of the computation that waits for no reduction.
   void find_last_backward() {
     StepWalk walk(program_, {.plan = &plan_, .costs = false});
     std::vector<char> follows_reduction;

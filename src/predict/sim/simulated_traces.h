@@ -43,7 +43,7 @@ class TraceSet {
   const std::vector<RankTrace>& traces() const { return traces_; }  // by rank
   const std::map<std::string, std::vector<std::int64_t>, std::less<>>& groups() const { return groups_; }
   bool has_times() const;  // recorded ones, in all traces
-  // Of the recorded run, where its traces say them.
+  // Degrees of the recorded run, where its traces say them.
   void set_degrees(const std::optional<TraceDegrees>& degrees);
   const std::optional<TraceDegrees>& degrees() const { return degrees_; }
 
@@ -69,7 +69,7 @@ std::string_view to_string(TraceDurations durations);  // "recorded", "model"
 struct TraceSimulationOptions {
   TraceDurations durations = TraceDurations::kRecorded;
   // So many ranks run the traces: replicas of the recorded run (trace_scaling.h). A trace of one rank is run
-  // by all, and all are in each collective. Nothing: the ranks that the traces are of.
+  // by all, and all are in each collective. Nothing means the ranks that the traces are of.
   std::optional<std::int64_t> ranks = {};
   std::optional<TraceDegrees> degrees = {};  // of the recorded run; wins over what the traces say
   // What the traces were recorded on. Ops of unknown work then take as much longer as that device's memory is

@@ -94,7 +94,7 @@ class StepSimulation {
     return replay_events(job_, replay, &flows);
   }
 
-  // Of a message the sender asks.
+  // A message asks its sender.
   FlowRequest flow_of(const ReplayArrival& arrival) const {
     const ReplayActor& actor = job_.actors[arrival.actor];
     const ReplayProgram& program = job_.programs[actor.program];

@@ -37,7 +37,7 @@ class TraceSet;
 
 struct TraceDegrees {
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1;
-  std::int64_t ep = 0;  // ranks that share experts, in a row within a data group; 0: not said
+  std::int64_t ep = 0;  // ranks that share experts, in a row within a data group; 0 means not said
 
   std::int64_t ranks() const { return tp * cp * dp * pp; }
   bool operator==(const TraceDegrees&) const = default;
@@ -59,9 +59,9 @@ class TraceScaling {
     std::string name;  // the same for all its members
     std::vector<std::uint32_t> members;
   };
-  // Of a collective of that trace's role.
+  // Group of a collective of that trace's role.
   Group group_of(std::int64_t rank, std::uint32_t role) const;
-  // Of a message.
+  // Peer of a message.
   std::int64_t peer_of(std::int64_t rank, std::uint32_t role) const;
   Bytes size_of(CollectiveType type, Bytes size, std::int64_t rank, std::uint32_t role) const;
 

@@ -36,7 +36,7 @@ ProductShape product_of(const TensorShape& a, const TensorShape& b, const Tensor
   const std::int64_t rows = product.batches * product.m;
   product.k = rows > 0 ? elements_of(a) / rows : 0;
   if (product.batches <= 0 || product.m <= 0 || product.n <= 0 || product.k <= 0) return {};
-  // Of square weights the shapes do not say it.
+  // Square weights do not say it by their shapes.
   product.transpose_a = a.back() != product.k;
   product.transpose_b = product.n != product.k && b.back() == product.k;
   return product;

@@ -46,7 +46,7 @@ TEST(Calibration, MeasuresTheOpsOfAModelThroughTheEngine) {
   EXPECT_GT(device.memory_bandwidth, ByteRate{});
   bool product = false;
   for (const MeasuredOp& op : device.measured.ops) {
-    // Of 32 tokens from the residual stream of width 16 to the feed-forward layer of width 32.
+    // A product of 32 tokens from the residual stream of width 16 to the feed-forward layer of width 32.
     product = product || (op.kind == OpKind::kMatmul && op.m == 32 && op.n == 32 && op.k == 16);
     EXPECT_FALSE(op.kind == OpKind::kAllReduce);
   }

@@ -26,7 +26,7 @@ double best_rate(std::span<const MeasuredOp> kernels, const Amount& amount_of) {
   return best;
 }
 
-// Of memory: kernels that move about as much as any does. Less may come out of a cache.
+// Rate of memory: kernels that move about as much as any does. Less may come out of a cache.
 double memory_rate(std::span<const MeasuredOp> kernels) {
   const auto moved = [](const MeasuredOp& op) { return (op.read + op.written).count(); };
   std::int64_t most = 0;

@@ -5,7 +5,7 @@
 //   samples.add(program, steps);                   // runs of the same program, warm-up left out
 //   device.measured.ops = samples.rows();
 //
-// Of the runs of a step the median of each kernel counts: other processes disturb single runs. Occurrences
+// The median of each kernel over the runs of a step counts: other processes disturb single runs. Occurrences
 // within a step have different caches behind them: of these the mean counts, since sums are to be predicted.
 // The first and the last transformer block border on other things than blocks. A sample has few blocks, so in
 // the mean those in between weigh as many times as the model has more of them (`inner_weight`).
@@ -58,7 +58,7 @@ class OpSamples {
 };
 
 double median_of(std::vector<double> values);  // 0 of none
-// Of runs of one program: the median time of each kernel, in nanoseconds.
+// From runs of one program: the median time of each kernel, in nanoseconds.
 std::vector<double> kernel_medians(std::span<const ExecutedStep> steps);
 
 }  // namespace nadi::inline runs

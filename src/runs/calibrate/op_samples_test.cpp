@@ -48,7 +48,7 @@ TEST(OpSamples, TakesTheMedianOfRunsAndTheMeanOfOccurrences) {
   EXPECT_EQ(samples.between_kernels(), Nanoseconds{10});
 }
 
-// Of a GPU: 10 ns are between the two kernels, and 400 within; steps that follow one another take 510, so
+// On a GPU: 10 ns are between the two kernels, and 400 within; steps that follow one another take 510, so
 // that kernels take 1.25 times as long then.
 TEST(OpSamples, KernelsOfAGpuAreStretchedToStepsThatFollowOneAnother) {
   const Program program = two_sums();

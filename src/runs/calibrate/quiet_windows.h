@@ -26,7 +26,7 @@ using ReadProcessorUse = std::function<std::optional<ProcessorUse>()>;
 
 class QuietWindows {
  public:
-  // `patience`: how much time disturbed windows may take in all; then they are kept. 0: nothing is judged.
+  // `patience`: how much time disturbed windows may take in all; then they are kept. 0 means nothing is judged.
   QuietWindows(Communicator& world, Nanoseconds patience, ReadProcessorUse read = processor_use_so_far);
 
   void begin();
@@ -34,7 +34,7 @@ class QuietWindows {
   bool wants_more(double seconds) const;
   // Whether what was measured since begin() counts. `seconds`: how long it took, the same on all ranks.
   bool end(double seconds);
-  // Of the window that ended last: what was stolen or taken by others, of the processor time.
+  // Share of the window that ended last: what was stolen or taken by others, of the processor time.
   double latest_share() const { return latest_; }
   bool judges() const { return judges_; }
   bool has_patience() const { return patience_ > 0; }

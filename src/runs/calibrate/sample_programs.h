@@ -21,7 +21,7 @@
 
 namespace nadi::inline runs {
 
-// Of a rank's micro-batch.
+// Size of a rank's micro-batch.
 struct SampleSize {
   std::int64_t batch, tokens;
 };

@@ -70,7 +70,7 @@ struct GeneratorOptions {
   std::filesystem::path weights = {};  // Hugging Face folder; empty means random ones
   Verify verify = Verify::kYes;        // whether they are checked against their checksums
   std::optional<TokenId> end_token = {};  // a prompt ends with it
-  // Only tokens below this one are generated: a tokenizer may have fewer than the model has room for. 0: any.
+  // Only tokens below this one are generated: a tokenizer may have fewer than the model has room for. 0 means any.
   std::int64_t token_limit = 0;
   bool record = false;
   // The ranks that share the work, each holding a part of the model; nullptr means there is one. All of them make

@@ -163,7 +163,7 @@ TEST(Generator, DrawsBySeed) {
   EXPECT_EQ(generated(config, options), first);
   options.seed = 2;
   EXPECT_NE(generated(config, options), first);
-  // Of one token there is nothing to draw.
+  // With one token there is nothing to draw.
   options.temperature = 0;
   const std::vector<Tokens> likeliest = generated(config, options);
   options.temperature = 1;

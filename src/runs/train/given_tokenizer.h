@@ -5,7 +5,7 @@
 
 namespace nadi::inline runs {
 
-// Of the request, else the checkpoint's; leaves `resolved` without one where there is none.
+// The tokenizer of the request, else the checkpoint's; leaves `resolved` without one where there is none.
 void take_given_tokenizer(TrainDataRequest& request, ResolvedTrainData& resolved);
 
 }  // namespace nadi::inline runs

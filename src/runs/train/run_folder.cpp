@@ -21,7 +21,7 @@ const std::filesystem::path& writable(const std::filesystem::path& folder) {
   return folder;
 }
 
-// Of either form, newest last.
+// Checkpoints in either form, newest last.
 std::vector<Checkpoint> all_checkpoints(const std::filesystem::path& folder) {
   std::vector<Checkpoint> found = find_checkpoints(folder).checkpoints;
   for (const std::int64_t iteration : megatron_iterations(folder))

@@ -61,9 +61,9 @@ class RunState {
   std::optional<double> epoch_loss() const;
   std::optional<double> best_validation_loss() const { return state_.best_validation_loss; }
 
-  // Of the next step.
+  // For the next step.
   std::int64_t batch_size() const { return batches_.size_of(state_.step + 1); }
-  // Of the step with this number, from 1, as far as is known: a step before it that is found to have changed
+  // Rate of the step with this number, from 1, as far as is known: a step before it that is found to have changed
   // nothing holds the schedule back.
   double learning_rate(std::int64_t step) const;
 

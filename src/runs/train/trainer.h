@@ -72,7 +72,7 @@ struct TrainOptions {
   OptimizerOptions optimizer = {};
   Recompute recompute = {};
   bool fused_attention = true;
-  // Of each data-parallel rank: samples at a time, and how many such micro-batches make a step.
+  // For each data-parallel rank: samples at a time, and how many such micro-batches make a step.
   std::int64_t batch_size = 4;
   std::int64_t accumulation = 1;
   // Samples of each step on all ranks, where they change: then accumulation is that of the largest step.
@@ -139,7 +139,7 @@ struct TrainResult {
   double seconds = 0;       // of its steps
   std::filesystem::path last_checkpoint = {};
   std::filesystem::path best_model = {};
-  // Of this rank, on rank 0 with the Kineto file of all ranks; nothing when none was written.
+  // Files of this rank, on rank 0 with the Kineto file of all ranks; nothing when none was written.
   std::optional<RunTraceFiles> trace = {};
 };
 

@@ -85,7 +85,7 @@ std::vector<std::pair<std::uint32_t, std::string>> fields_of(std::string_view me
   return fields;
 }
 
-// Of items in the field `number`: key and JSON.
+// Items in the field `number`: key and JSON.
 std::map<std::string, std::string> items_of(std::string_view message, std::uint32_t number) {
   std::map<std::string, std::string> items;
   for (const auto& [field, content] : fields_of(message)) {

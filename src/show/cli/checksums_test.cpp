@@ -137,7 +137,7 @@ TEST_F(ChecksumsTest, ForceReplacesOnlyCheckpoints) {
                         "replaced\n  hint: move it away, or choose another name"));
   EXPECT_EQ(read_text("hf/notes.txt"), "mine");
 
-  // Of another run in its place, too: the checkpoint stays, and that is said.
+  // Another run's in its place, too: the checkpoint stays, and that is said.
   write_text("out/checkpoint-4/notes.txt", "mine");
   const CliRun over = train({{"--save-dir", "out"}, {"--force", ""}, {"--max-steps", "2"}});
   EXPECT_EQ(over.code, 0) << over.err;

@@ -38,7 +38,7 @@ namespace {
 constexpr std::int64_t kDefaultBatchSize = 8;
 // Where neither MODEL nor --model-config is given.
 constexpr std::string_view kDefaultModel = "gpt3-125m";
-// Of the trace where drawings are wanted and it is not given.
+// Name of the trace where drawings are wanted and it is not given.
 constexpr std::string_view kDrawnTrace = "tensor_trace";
 // Where no prompt is given: of random tokens, and how many follow it.
 constexpr std::int64_t kDefaultInputTokens = 10;
@@ -314,7 +314,7 @@ void draw_trace(const GenerationRequest& request, const Communicator& world, Con
                            pictures.communication.string(), pictures.chakra.string());
 }
 
-// Of one batch: its prompts, and one token after them for each.
+// Text about one batch: its prompts, and one token after them for each.
 std::string predicted_generation_text(const Cluster& cluster, const GenerationRequest& request,
                                       const GenerationResult& result, std::int64_t ranks) {
   const GeneratorOptions& options = request.options;

@@ -254,7 +254,7 @@ TEST(GenerateCommand, ShowsNoControlCharacters) {
   save_model();
   const CliRun done = generate({"--num-input-tokens", "3", "--temperature", "1000"});
   EXPECT_EQ(done.code, 0) << done.err;
-  // Of which so many random bytes have some.
+  // So many random bytes have some of these.
   for (const char byte : done.out) EXPECT_TRUE(byte == '\n' || byte == '\t' || byte < 0 || byte >= ' ');
 }
 

@@ -82,7 +82,7 @@ class Watcher {
     if (whole_) {
       state.findings = job_findings(seen, limits_);
       state.verdicts = four_rules(seen, state.findings);
-      // Of a job that stands nobody knows when it is done.
+      // Nobody knows when a job that stands is done.
       const bool stands = std::ranges::any_of(state.findings, [](const HealthFinding& finding) {
         return finding.rule == HealthRule::kNoProgress && finding.severity != HealthSeverity::kNote;
       });

@@ -139,7 +139,7 @@ class LaunchCommand : public Command {
     return of_command ? *of_command : comm_timeout_of(flags);
   }
 
-  // Of this machine, where the job has several.
+  // Ranks of this machine, where the job has several.
   static std::optional<std::int64_t> ranks_asked(const Flags& flags, const LaunchNodes& nodes) {
     const auto ranks = flags.integer("--ranks");
     if (nodes.nodes > 1 && ranks)

@@ -44,7 +44,7 @@ void run_job(const JobOptions& options, Console& console) {
     request.output_stuck = [&](bool stopped) { end_for_stuck_output(options.comm_timeout, stopped); };
     const LaunchResult result = launch(request, printer, stop_asked);
     if (result.stopped && !console.interrupted() && printer.reader_gone()) {
-      // Of what only prints, nothing is lost.
+      // Nothing is lost of what only prints.
       if (!trains) throw ClosedPipe{};
       throw SaidFailure{};
     }

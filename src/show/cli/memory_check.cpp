@@ -30,7 +30,7 @@ std::string advice(const MemoryShortage& shortage, StepKind kind) {
   return text + "; 'nadi show' says what takes it; --no-memory-check starts all the same";
 }
 
-// Of this rank, as `nadi show --device cuda` prints them.
+// The figures of this rank, as `nadi show --device cuda` prints them.
 std::string figures(const EngineMemory& needed) {
   return format("variables {}, activations {}, workspaces {}, inputs and padding {}",
                 to_string(needed.variables), to_string(needed.values),

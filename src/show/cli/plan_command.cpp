@@ -157,7 +157,7 @@ std::string fleet_note(const FleetAnswer& found) {
                 with_thousands(found.subclusters), with_thousands(found.evaluated));
 }
 
-// The largest of the mixes on the front; nullopt: one of them was not searched to the end.
+// The largest of the mixes on the front; nullopt means one of them was not searched to the end.
 std::optional<double> gap_of_front(const FleetAnswer& found) {
   double gap = 0;
   for (const std::size_t i : found.front) {

@@ -66,7 +66,7 @@ class PlanFiller {
     if (value && !flags_.given(name)) flags_.fill(name, "true");
     if (!value && flags_.given(name)) throw contradiction(name, format("{} is false", key));
   }
-  // Of a flag that says something that follows from the file. Whether it was given.
+  // For a flag that says something that follows from the file. Whether it was given.
   bool agrees(std::string_view name, std::int64_t value, const std::string& there) const {
     if (!has(name) || !flags_.given(name)) return false;
     if (flags_.integer(name, 0) != value)

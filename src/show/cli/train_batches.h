@@ -11,7 +11,7 @@ namespace nadi::inline show {
 
 class Flags;
 
-// Of each data-parallel rank: samples at a time, and micro-batches per step.
+// For each data-parallel rank: samples at a time, and micro-batches per step.
 struct BatchSizes {
   std::int64_t batch_size = 1;
   std::int64_t accumulation = 1;  // of the largest step, where they change

@@ -55,7 +55,7 @@ class EarlyEnd {
                       std::chrono::steady_clock::now() - start_ >= std::chrono::minutes(run_.exit_minutes);
     return console_.interrupted() || at_interval || late || reader_gone_;
   }
-  // Of a run that was stopped: another rank may have been interrupted, of which this one only sees the end.
+  // For a run that was stopped: another rank may have been interrupted, of which this one only sees the end.
   bool was_interrupt() const {
     return console_.interrupted() || (run_.exit_interval == 0 && run_.exit_minutes == 0);
   }

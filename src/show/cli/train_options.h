@@ -35,7 +35,7 @@ struct ResolvedTrain {
 // (usage) with the numbers for flags that contradict each other, the model or the ranks.
 ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank);
 
-// Of all steps of a run of which max_steps are known, and as many as --train-samples has, by which Megatron
+// Samples of all steps of a run of which max_steps are known, and as many as --train-samples has, by which Megatron
 // makes index maps; 0 where neither is known.
 std::int64_t samples_of(const Flags& flags, const TrainOptions& options);
 

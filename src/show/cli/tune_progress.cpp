@@ -54,7 +54,7 @@ void TuneProgress::take_best(const StudyTrial& trial) {
   std::vector<double> values = trial.values;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (metrics[i].direction == StudyDirection::kMaximize) values[i] = -values[i];
-  // Of equal ones the first stays.
+  // The first of equal ones stays.
   for (const auto& [number, other] : best_)
     if (other == values || dominates(other, values)) return;
   std::erase_if(best_, [&](const auto& other) { return dominates(values, other.second); });

@@ -75,7 +75,7 @@ TunePage page_of_study(const StudyView& view) {
     if (trial.start && (!zero || *trial.start < *zero)) zero = trial.start;
   for (const StudyTrial& trial : view.trials) page.trials.push_back(page_trial(view, trial, zero));
   page.baseline = view.baseline;
-  // Of several objectives there is no one best trial.
+  // Several objectives have no one best trial.
   if (!view.best.empty() && view.objectives.size() == 1)
     if (const auto command = command_of_trial(view, view.trials[static_cast<std::size_t>(view.best[0])]))
       page.command = shell_text(*command);

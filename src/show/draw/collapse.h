@@ -31,7 +31,7 @@ GraphView kept_layers(GraphView view, const NumberRanges& layers);
 // Numbers of layers that the graph has.
 std::set<std::int64_t> layers_of(const GraphView& view);
 
-// Of micro-batches, decode steps and training steps that do the same, the first one.
+// Keeps the first one of micro-batches, decode steps and training steps that do the same.
 GraphView first_passes(GraphView view);
 
 // Ops and communication alone: who read a tensor is joined to who wrote it.

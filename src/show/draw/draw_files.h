@@ -66,7 +66,7 @@ struct DrawOptions {
 struct DrawSummary {
   std::vector<std::filesystem::path> files = {};  // that were written
   std::size_t ranks = 0;
-  // Of the traces, and of the drawing.
+  // Counts of the traces, and of the drawing.
   std::uint64_t ops = 0, communications = 0, tensors = 0, edges = 0;
   std::uint64_t drawn_nodes = 0, drawn_edges = 0;
   bool outlined = false;              // collapsed because it was too large

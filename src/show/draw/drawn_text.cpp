@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 34;
 
-// Of a character beyond ASCII: C1 controls, those that change the direction of text or are not seen, and what
+// True of a character beyond ASCII: C1 controls, those that change the direction of text or are not seen, and what
 // XML does not have.
 bool is_unseen(std::string_view character) {
   unsigned code = 0;

@@ -6,7 +6,7 @@
 
 namespace nadi::inline show {
 
-// Of layer 0: x and w -> matmul -> y -> all_reduce -> z; then layer 1: add reads z through a view.
+// Layer 0: x and w -> matmul -> y -> all_reduce -> z; then layer 1: add reads z through a view.
 inline Trace small_trace() {
   Trace trace;
   TraceNode node;

@@ -175,7 +175,7 @@ class RankGraph {
     }
   }
 
-  // Of a trace that lists the tensors of its first micro-batch alone, others have those of their namesake.
+  // Where a trace lists the tensors of its first micro-batch alone, others have those of their namesake.
   void list_tensors() {
     tensors_.resize(trace_.size());
     std::unordered_map<std::string, std::uint32_t> namesakes;

@@ -5,7 +5,7 @@
 
 namespace nadi::inline show {
 
-// Of a node without members, a box for instance, those that follow from its fields.
+// Members of a node without any, a box for instance, follow from its fields.
 NodeLinkMembers members_of(const GraphNode& node);
 // With "key", which tells edges between the same two nodes apart.
 NodeLinkMembers members_of(const GraphEdge& edge);

@@ -29,7 +29,7 @@ struct GraphNode {
   std::int64_t rank = 0;
   // Micro-batches, decode steps and training steps do the same again: which time it is, from 0.
   std::int64_t pass = 0;
-  // Of a tensor its size, of an op what it reads and writes, of communication what is sent.
+  // Size of a tensor, what an op reads and writes, what communication sends.
   std::optional<std::int64_t> bytes = {};
   std::optional<std::int64_t> flops = {};
   std::optional<std::int64_t> duration_ns = {};

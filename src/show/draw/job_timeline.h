@@ -23,7 +23,7 @@ struct JobReport;
 namespace nadi::inline show {
 
 struct JobTimelineOptions {
-  JobTraces traces = {};  // of find_job_traces(); none: from the timers
+  JobTraces traces = {};  // of find_job_traces(); none means from the timers
   // Ranks are left out, whole data-parallel replicas first, until about as many events are left. A note says
   // so.
   std::int64_t most_events = 250'000;

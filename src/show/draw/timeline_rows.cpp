@@ -9,7 +9,7 @@ namespace nadi::inline show {
 TimelineRows timeline_rows(std::span<const std::int64_t> starts, std::span<const std::int64_t> durations) {
   std::vector<std::uint32_t> sorted(starts.size());
   std::iota(sorted.begin(), sorted.end(), 0u);
-  // Of events that start together the longest is around the others.
+  // The longest of events that start together is around the others.
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     if (starts[a] != starts[b]) return starts[a] < starts[b];
     if (durations[a] != durations[b]) return durations[a] > durations[b];

@@ -16,7 +16,7 @@ struct TimelineRankSummary {
   std::int64_t lanes = 0;
   // Over the events shown, each with its whole duration: events at the same time count twice.
   Nanoseconds compute = {}, communication = {}, memory = {}, host = {};
-  // Of the device, whatever is shown: from its first start to its last end, and while it did nothing.
+  // About the device, whatever is shown: from its first start to its last end, and while it did nothing.
   Nanoseconds span = {}, idle = {};
 };
 

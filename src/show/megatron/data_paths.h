@@ -14,7 +14,7 @@ bool reads_indexed_data(const Flags& flags);
 
 struct TrainDataPaths {
   std::vector<std::string> train;       // with their weights: see data/data_path.h
-  std::vector<std::string> validation;  // empty: --split takes a part of `train`
+  std::vector<std::string> validation;  // empty means --split takes a part of `train`
 };
 // Both empty where none of the flags is given. Error (usage) for flags that contradict each other, Error
 // (input) for a damaged file.

@@ -260,7 +260,7 @@ class MegatronWriter {
         all_equal(partition_.begin() + 1, partition_.end() - 1) && (plan.pp == 2 || partition_[1] > 0);
     if (ends_differ_alone) {
       note_versions("--decoder-first-pipeline-num-layers", 8);
-      // Of two stages, the last has the rest. Given both, Megatron Core 0.11 and 0.12 divide by the zero
+      // The last of two stages has the rest. Given both, Megatron Core 0.11 and 0.12 divide by the zero
       // stages between them.
       if (plan.pp == 2) return {format("--decoder-first-pipeline-num-layers {}", partition_.front())};
       return {format("--decoder-first-pipeline-num-layers {}", partition_.front()),

@@ -42,7 +42,7 @@ MegatronCommand megatron_command(const ModelConfig& config, const PlanFile& file
 // A flag about which a plan decides.
 struct MegatronPlanFlag {
   enum class Use {
-    kGiven,    // the plan's command has it, with the one of `values`; none: a switch
+    kGiven,    // the plan's command has it, with the one of `values`; none means a switch
     kDefault,  // the command goes without it, since Megatron-LM then does any of `values`
     kAbsent,   // the command must go without it
   };

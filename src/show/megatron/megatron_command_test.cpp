@@ -66,7 +66,7 @@ TEST(MegatronCommandTest, StagesAtTheEndsMayDifferWithoutALayout) {
   };
   EXPECT_THAT(text({8, 14, 14, 12}), HasSubstr("--decoder-first-pipeline-num-layers 8 "
                                                "--decoder-last-pipeline-num-layers 12"));
-  // Of two, the last has the rest.
+  // The last of two has the rest.
   EXPECT_THAT(text({20, 28}), AllOf(HasSubstr("--decoder-first-pipeline-num-layers 20 "),
                                     Not(HasSubstr("--decoder-last-pipeline-num-layers"))));
   // Empty ends and others in between need a layout.

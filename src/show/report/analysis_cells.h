@@ -21,7 +21,7 @@ inline ReportCell named(std::string_view value) {
 inline ReportCell time(Nanoseconds value) {
   return value.count();
 }
-// Of what was not measured nothing is shown, rather than a zero.
+// What was not measured is shown as nothing, rather than as zero.
 inline ReportCell measured(Nanoseconds value, bool clock) {
   return clock ? ReportCell(value.count()) : ReportCell();
 }

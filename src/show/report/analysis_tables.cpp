@@ -154,7 +154,7 @@ ReportTable work_table(const RunAnalysis& run) {
   return table;
 }
 
-// Of all ranks: what the kernels are.
+// Over all ranks: what the kernels are.
 ReportTable kind_table(const RunAnalysis& run) {
   const bool clock = any_clock(run);
   ReportTable table{
@@ -180,7 +180,7 @@ ReportTable kind_table(const RunAnalysis& run) {
   return table;
 }
 
-// Of all ranks: the ops of which nothing tells the kind.
+// Over all ranks: the ops of which nothing tells the kind.
 ReportTable unnamed_table(const RunAnalysis& run) {
   ReportTable table{.name = "other",
                     .title = "Work of unknown kind",

@@ -8,7 +8,7 @@
 
 namespace nadi::inline show {
 
-// Of the GPUs of a node, or of its CPUs where it has none.
+// Use of the GPUs of a node, or of its CPUs where it has none.
 struct NodeUse {
   std::size_t gpus = 0;
   std::optional<double> percent = {};          // mean

@@ -16,10 +16,10 @@ namespace nadi::inline show {
 struct DevicesView {
   cpu::CpuDescription cpu = {};
   cuda::CudaDescription cuda = {};
-  std::optional<cuda::WhyNoCuda> why_no_cuda = {};  // nothing: CUDA can be used
+  std::optional<cuda::WhyNoCuda> why_no_cuda = {};  // nothing means CUDA can be used
   std::vector<cuda::GpuDescription> gpus = {};
 };
-// Of this machine.
+// Looks at this machine.
 DevicesView look_for_devices();
 
 Json devices_json(const DevicesView& view);

@@ -18,7 +18,7 @@
 
 namespace nadi::inline show {
 
-// Of a step of the question, whatever the plan.
+// Work of a step of the question, whatever the plan.
 SimulatedWork question_work(const PlanQuestion& question);
 
 struct PlanFigures {
@@ -26,7 +26,7 @@ struct PlanFigures {
   double samples_per_second = 0, tokens_per_second = 0;
   std::optional<double> model_flops_utilization = {};  // of the peak of the devices that are used
   std::optional<double> dollars_per_hour = {}, dollars_per_step = {}, dollars_per_million_tokens = {};
-  // Of the device that is fullest, as a share of what it has.
+  // Memory of the device that is fullest, as a share of what it has.
   Bytes memory = {}, capacity = {};
   std::int32_t fullest_stage = 0;
 };

@@ -34,7 +34,7 @@ struct PlanView {
   bool of_fleet = false;       // plans are the best ones of sub-clusters, one of each
   std::int64_t subclusters = 1;
   std::optional<double> front_gap =
-      {};                      // of a fleet: the largest of the mixes on its front; nullopt: not proven
+      {};                      // of a fleet: the largest of the mixes on its front; nullopt means not proven
   MegatronText megatron = {};  // of the explained plan
 };
 

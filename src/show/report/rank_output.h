@@ -36,7 +36,7 @@ class RankOutput : public LaunchListener {
   // Which rank failed, and its last lines unless they were printed just before; or why the ranks hang. `hint`
   // says what helps where memory ran out, or nobody made progress.
   void print_failure(const LaunchFailure& failure, std::string_view hint);
-  // Of ranks that were to stop, did not make progress, and were killed.
+  // About ranks that were to stop, did not make progress, and were killed.
   void print_hang_at_stop(const HangReport& report);
 
  private:

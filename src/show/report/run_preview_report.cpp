@@ -15,7 +15,7 @@
 namespace nadi::inline show {
 namespace {
 
-// Of the steps that are left.
+// Time of the steps that are left.
 std::optional<Nanoseconds> run_time(const RunPreviewReport& report) {
   if (!report.step_time) return std::nullopt;
   const std::int64_t steps =

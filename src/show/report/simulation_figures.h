@@ -32,7 +32,7 @@ struct SimulationFigures {
   double iteration_seconds = 0;
   std::optional<double> samples_per_second = {}, tokens_per_second = {};
   std::optional<double> model_flops_utilization = {};  // of the peak of all devices in use
-  // Of the nodes in use: a node is paid as a whole. Nothing where a price is not known.
+  // Price of the nodes in use: a node is paid as a whole. Nothing where a price is not known.
   std::optional<double> dollars_per_hour = {}, dollars_per_step = {}, dollars_per_million_tokens = {};
   // With all devices in use under full load, so at most this.
   std::optional<double> watts = {}, joules_per_step = {};

@@ -193,7 +193,7 @@ class LayerTable {
   bool has_column(std::size_t phase) const {
     return summary_.phases[phase].ops > 0 && static_cast<Phase>(phase) != Phase::kOptimizer;
   }
-  // Of one phase it says nothing new, and next to three a line has no room for it.
+  // A sum of one phase says nothing new, and next to three a line has no room for it.
   bool has_sum() const {
     return has_column(static_cast<std::size_t>(Phase::kBackward)) &&
            !has_column(static_cast<std::size_t>(Phase::kRecompute));

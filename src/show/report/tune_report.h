@@ -23,7 +23,7 @@ void print_tune_summary(const StudyView& view, std::ostream& out, const ReportSt
 
 Json study_json(const StudyView& view);
 
-// Of a trial: number, state, values, parameters by name, seconds, outcome and reason.
+// A trial as JSON: number, state, values, parameters by name, seconds, outcome and reason.
 Json trial_json(const StudyView& view, const StudyTrial& trial);
 
 // Figures as people read them: six significant digits at most.

@@ -134,7 +134,7 @@ class Words {
     return line;
   }
 
-  // Of traces without times.
+  // For traces without times.
   std::string amounts() const {
     std::int64_t compute = 0, communication = 0, memory = 0, host = 0;
     for (const RankAnalysis& rank : run_.ranks) {

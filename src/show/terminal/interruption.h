@@ -56,7 +56,7 @@ class Interruption {
     Interruption* interruption_;
   };
 
-  // Of a command that ended because of it.
+  // Code of a command that ended because of it.
   int exit_code() const { return wish() == EndWish::kRestart ? kRestartExitCode : kInterruptedExitCode; }
 
   EndWish wish() const { return wish_.load(std::memory_order_acquire); }

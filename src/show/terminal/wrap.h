@@ -11,7 +11,7 @@
 
 namespace nadi::inline show {
 
-// Of prose, where there is no terminal.
+// Width of prose, where there is no terminal.
 inline constexpr std::size_t kUsualWidth = 100;
 // Below this no table is readable.
 inline constexpr std::size_t kLeastWidth = 40;

@@ -64,7 +64,7 @@ class PathWalk {
         continue;
       }
       const Nanoseconds begun = std::min(until, node.begin);
-      // Of the late rank's call the transfer was charged already.
+      // The transfer was charged to the late rank's call already.
       if (!came_across || until > begun) charge(rank, node, begun, until);
       came_across = false;
       until = begun;

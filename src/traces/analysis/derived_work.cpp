@@ -53,7 +53,7 @@ std::int64_t part_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
 std::optional<DerivedWork> derive_work(const Timeline& timeline) {
   WorkOfOps ops(timeline);
   const ByteRate limit = memory_limit(timeline.trace());
-  // Of kernels that lasted no time at all, each counts as 1 ns.
+  // Kernels that lasted no time at all count as 1 ns each.
   const auto lasted = [&](std::uint32_t row) {
     return std::max<std::int64_t>(timeline.duration(row).count(), 1);
   };

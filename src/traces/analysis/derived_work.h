@@ -1,6 +1,6 @@
 // Work of kernels that do not say it themselves, from the shapes of the ops around their launches.
 //
-//   if (const auto work = derive_work(timeline)) use(work->flops[row]);     // -1: not known
+//   if (const auto work = derive_work(timeline)) use(work->flops[row]);     // -1 means not known
 //
 // A kernel does the work of the innermost op around its launch whose tensors were recorded with their shapes
 // (torch_work() of the conversion, which counts it); where that op launched several, each does a part of the

@@ -19,7 +19,7 @@ class DurationStatistics {
   Nanoseconds least() const { return least_; }
   Nanoseconds most() const { return most_; }
   double mean_ns() const { return mean_; }
-  // Of the sample: divided by n - 1; 0 below two.
+  // Deviation of the sample: divided by n - 1; 0 below two.
   double standard_deviation_ns() const;
 
  private:

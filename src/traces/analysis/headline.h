@@ -45,7 +45,7 @@ struct Loss {
 struct Headline {
   std::int64_t steps = 0;
   Nanoseconds step_time = {}, shortest_step = {}, longest_step = {};
-  // Of one step of all ranks, where the trace says it (global_batch_size, seq_length).
+  // For one step of all ranks, where the trace says it (global_batch_size, seq_length).
   std::optional<std::int64_t> samples = {}, tokens = {};
   // Work that nodes say, over the time of the devices, summed over ranks: what one device does.
   std::optional<double> flops_per_second = {};

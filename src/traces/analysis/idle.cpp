@@ -83,7 +83,7 @@ class IdleSearch {
     const std::uint32_t launch = timeline_.launch(row);
     if (launch != kNoRow && timeline_.start(launch) > idle_since)
       return synchronising_.held_up(launch, idle_since) ? lane.synchronisation : lane.host;
-    // Of a node without a launch nobody knows whether it was launched in time.
+    // Nobody knows whether a node without a launch was launched in time.
     if (launch != kNoRow && timeline_.start(row) - idle_since < options_.kernel_gap) return lane.kernel;
     if (waited_for_other_lane(row, idle_since)) return lane.dependency;
     if (launch == kNoRow) return lane.other;

@@ -22,13 +22,13 @@ using Intervals = std::vector<Interval>;
 // Any intervals, made into a set; empty ones are left out. O(n log n), O(n) where they are in order.
 Intervals merged(Intervals intervals);
 
-// Of two sets, what is in either. O(n).
+// What is in either of two sets. O(n).
 Intervals united(const Intervals& a, const Intervals& b);
 
-// Of two sets, what is in the first and not in the second. O(n).
+// What is in the first of two sets and not in the second. O(n).
 Intervals without(const Intervals& a, const Intervals& b);
 
-// Of sets.
+// Length of all of a set.
 Nanoseconds length(const Intervals& set);
 Nanoseconds overlap(const Intervals& a, const Intervals& b);  // O(n)
 

@@ -265,7 +265,7 @@ constexpr std::array kPatterns{
     Pattern{"cast_back", WorkKind::kElementwise},
     Pattern{"scalepackedtensor", WorkKind::kElementwise},
     Pattern{"subtensorop", WorkKind::kElementwise},
-    // Of MTIA, where nothing above says more: add-dtype_Float.
+    // MTIA's, where nothing above says more: add-dtype_Float.
     Pattern{"-dtype_", WorkKind::kElementwise},
     // Inductor of PyTorch 2.0 and 2.1, which does not say what it fused: elementwise work for the most part.
     Pattern{"triton__", WorkKind::kElementwise},

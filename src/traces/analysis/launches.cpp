@@ -20,7 +20,7 @@ QueueRow queue_length(std::vector<Nanoseconds> launches, const std::vector<Nanos
   std::int64_t length = 0;
   double area = 0;
   for (std::size_t launched = 0, started = 0; started < starts.size();) {
-    // Of both at one moment the launch comes first: nothing starts before it was launched.
+    // The launch comes first of both at one moment: nothing starts before it was launched.
     const bool grows = launched < launches.size() && launches[launched] <= starts[started];
     const Nanoseconds then = grows ? launches[launched] : starts[started];
     area += static_cast<double>(length) * static_cast<double>((then - now).count());

@@ -84,7 +84,7 @@ TEST(Launches, QueueAgreesWithCountingAtEveryMoment) {
       area += static_cast<double>(length);
     }
     const QueueRow queue = queue_lengths(*timeline_for_tests(nodes), {.full_queue = 3})[0];
-    // Of what is launched and starts at once the sweep sees the launch; moments do not.
+    // The sweep sees the launch of what is launched and starts at once; moments do not.
     EXPECT_GE(queue.longest, longest);
     EXPECT_EQ(queue.full.count(), full);
     EXPECT_NEAR(queue.mean * static_cast<double>(queue.span.count()), area, 1e-6);

@@ -11,7 +11,7 @@
 namespace nadi::inline traces {
 namespace {
 
-// Of meetings, the share that clocks may contradict before they are taken for unrelated.
+// Share of meetings that clocks may contradict before they are taken for unrelated.
 constexpr std::int64_t kBelievedOneIn = 10;
 
 using CallPlace = std::pair<std::size_t, std::size_t>;  // rank, call

@@ -100,7 +100,7 @@ class Meetings {
   std::int64_t matched_ = 0, unmatched_ = 0, matched_messages_ = 0, unmatched_messages_ = 0, impossible_ = 0;
 };
 
-// Of the time in which a rank communicated and computed nothing: what was transfer and what waiting. A moment
+// Parts of the time in which a rank communicated and computed nothing: what was transfer and what waiting. A moment
 // counts once: as transfer when any call had met the others, else as waiting for a late rank in a collective,
 // else as waiting for a message's other end. The three add up to the length of RankCalls::exposed.
 struct ExposedWaits {

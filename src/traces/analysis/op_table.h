@@ -36,7 +36,7 @@ struct OpRow {
   DurationStatistics time = {};
   KnownAmount work = {};   // num_ops
   KnownAmount bytes = {};  // tensor_size
-  // Of the host's ops: what was launched within.
+  // For the host's ops: what was launched within.
   std::int64_t launched = 0;
   Nanoseconds device_time = {};
 };

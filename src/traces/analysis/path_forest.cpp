@@ -95,7 +95,7 @@ class PathForestMaker {
                       [this](std::uint32_t row) { return std::pair(timeline_.end(row), row); });
   }
 
-  // Of a message or collective of a run of ours on a CPU: what the thread that starts it computed last.
+  // For a message or collective of a run of ours on a CPU: what the thread that starts it computed last.
   std::uint32_t computed_before(std::uint32_t row, Nanoseconds begun) const {
     if (computations_.empty() || timeline_.activity(row) == Activity::kCompute ||
         !is_device(timeline_.activity(row)))

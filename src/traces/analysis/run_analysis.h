@@ -67,7 +67,7 @@ struct RankAnalysis {
   bool has_streams = false;      // some node of the device names its stream: it ran on a GPU
   std::string device_kind = {};  // "MTIA" and the like, where the trace says that it is no GPU
   bool is_own_run = false;       // the trace is of a run of Nadi on a CPU, or of a step that it would run
-  // Of one step of all ranks, where the metadata says it.
+  // For one step of all ranks, where the metadata says it.
   std::optional<std::int64_t> samples_per_step = {}, tokens_per_step = {};
 };
 
@@ -84,7 +84,7 @@ struct RunAnalysis {
   std::vector<CriticalPath> paths = {};  // one across all ranks, or one for each (critical_path.h)
   bool path_crosses_ranks = false;       // the former
   Strips strips = {};                    // with AnalysisOptions::picture
-  // Of the ranks with times, until finish() has used them.
+  // Calls of the ranks with times, until finish() has used them.
   std::vector<RankCalls> calls = {};
   std::vector<PathForest> forests = {};
   std::optional<Nanoseconds> base_time = {};  // what the times of the first rank count from

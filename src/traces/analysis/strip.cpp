@@ -9,7 +9,7 @@
 namespace nadi::inline traces {
 namespace {
 
-// Of the time shown; about what a wide screen has pixels, zoomed in a little.
+// Columns of the time shown; about what a wide screen has pixels, zoomed in a little.
 constexpr std::int64_t kColumns = 4000;
 constexpr std::int64_t kLeastColumns = 50;
 constexpr std::size_t kMaxCrossings = 2000;

@@ -104,7 +104,7 @@ class Timeline {
     return clock_ == TimelineClock::kReplayed || start(row) != Nanoseconds{} ||
            duration(row) != Nanoseconds{};
   }
-  // Of a host's node: when it ended with all that was nested in it (`inclusive_ns`); else end().
+  // End of a host's node: when it ended with all that was nested in it (`inclusive_ns`); else end().
   Nanoseconds inclusive_end(std::uint32_t row) const;
 
   // What the node does: attribute `op` where it has one (names of our own traces hold the layer), else its
@@ -122,10 +122,10 @@ class Timeline {
   std::optional<Flops> num_ops(std::uint32_t row) const;
   std::optional<Bytes> tensor_size(std::uint32_t row) const;
 
-  // Of a host's node the op it is nested in, of a device's node the op that launched it: the first control
+  // For a host's node the op it is nested in, for a device's node the op that launched it: the first control
   // dependency on a host's node. kNoRow where there is none.
   std::uint32_t enclosing(std::uint32_t row) const { return enclosing_[row]; }
-  // Of a device's node the host's call that launched it: of the data dependencies on the host's nodes the
+  // For a device's node the host's call that launched it: of the data dependencies on the host's nodes the
   // one that started last. kNoRow where there is none.
   std::uint32_t launch(std::uint32_t row) const { return launches_.empty() ? kNoRow : launches_[row]; }
 

@@ -18,7 +18,7 @@ struct Candidate {
   Nanoseconds time;
 };
 
-// Of equals the first.
+// The first of equals.
 template <std::size_t N>
 Limit longest(const std::array<Candidate, N>& candidates) {
   return std::ranges::max_element(candidates, {}, &Candidate::time)->limit;

@@ -36,7 +36,7 @@ enum class Limit : std::uint8_t {
 // "host-bound", "communication-bound", ...
 std::string_view to_string(Limit limit);
 
-// Of all ranks, summed. compute + transfer + late_rank + late_message + copies + idle() == span.
+// Time of all ranks, summed. compute + transfer + late_rank + late_message + copies + idle() == span.
 struct RunTime {
   std::int64_t ranks = 0;  // that have times
   Nanoseconds span = {};

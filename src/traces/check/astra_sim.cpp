@@ -234,7 +234,7 @@ void check_node_for_astra_sim(const SimulatedNode& node, VerdictMaker& verdict) 
 
 void check_file_for_astra_sim_roofline(const SimulatedTrace& trace, VerdictMaker& verdict) {
   check_file_for_astra_sim(trace, verdict);
-  // Of the computations that wait for nothing, the one with the lowest id starts at time 0; those that move
+  // The one with the lowest id of the computations that wait for nothing starts at time 0; those that move
   // no memory are passed over.
   const Trace& nodes = *trace.checked.trace;
   const CommonAttributeReader reader(nodes);

@@ -23,7 +23,7 @@ namespace {
 
 using enum CommonAttribute;
 
-// Of a large accelerator; which one it is decides nothing but the order in which things end.
+// Rate of a large accelerator; which one it is decides nothing but the order in which things end.
 constexpr double kBytesPerNanosecond = 4800;
 constexpr double kFlopsPerNanosecond = 989'000;
 

@@ -70,7 +70,7 @@ struct PlayedTrace {
   bool has_odd_nodes = false;  // ops of the host, memory, nodes that are passed over
 };
 
-// Of a trace without circles, missing parents and duplicate ids.
+// Plays a trace without circles, missing parents and duplicate ids.
 PlayedTrace played_trace(const SimulatedTrace& trace);
 
 enum class PlayedTimes : std::uint8_t { kRecorded, kRoofline };

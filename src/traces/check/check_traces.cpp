@@ -28,7 +28,7 @@ struct RunFiles {
   std::uint64_t played_nodes = 0;
 };
 
-// Of a run, in all: they take half a gigabyte. Larger runs are not played.
+// Nodes of a run, in all: they take half a gigabyte. Larger runs are not played.
 constexpr std::uint64_t kMostPlayedNodes = 10'000'000;
 
 class TracesCheck {
@@ -270,7 +270,7 @@ class TracesCheck {
     if (findings().total(Severity::kError) == errors) find_deadlock(run);
   }
 
-  // Of a run that is whole, whose collectives and messages have their partners.
+  // For a run that is whole, whose collectives and messages have their partners.
   void find_deadlock(RunFiles& run) {
     if (run.files < 2 || run.played.size() != run.files || run.ranks.size() != run.files ||
         missing_members(run) || unknown_groups(run))

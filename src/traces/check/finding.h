@@ -58,7 +58,7 @@ class Findings {
     const Rule* rule = nullptr;
     std::uint64_t findings = 0;
   };
-  // Of each rule that was found, by its id.
+  // Counts of each rule that was found, by its id.
   const std::map<std::string_view, RuleCount>& by_rule() const { return by_rule_; }
   std::uint64_t total(Severity severity) const;
 

@@ -130,7 +130,7 @@ class StructureCheck {
     }
   }
 
-  // Of a host op: how long it lasted with all that it contains and waited for.
+  // How long a host op lasted with all that it contains and waited for.
   std::optional<std::int64_t> inclusive_of(std::uint32_t row) const {
     if (!inclusive_) return std::nullopt;
     const std::optional<TraceAttribute> inclusive = trace_.find_attribute(row, *inclusive_);

@@ -54,7 +54,7 @@ class CommunicationFinder {
     }
   }
 
-  // Of a host's trace without a profile.
+  // For a host's trace without a profile.
   void add_host_nodes() {
     for (std::uint32_t node = 0; node < graph_.size(); ++node)
       if (graph_.kind[node] == LinkedKind::kHostNode &&

@@ -50,7 +50,7 @@ struct KindEntry {
   std::string_view prefix;
   CommunicationKind kind;
 };
-// Of messages: names without underscores, in lower case; the longer one first where one starts with another.
+// Words for messages: names without underscores, in lower case; the longer one first where one starts with another.
 // Collectives are in trace/collective_table.h.
 constexpr std::array kKinds{
     // Not a kind: many messages at once, and whose is not said.

@@ -42,7 +42,7 @@ struct CommunicationFacts {
   std::optional<std::int64_t> destination = {};  // of a send: a rank of the job
   std::optional<std::int64_t> peer = {};         // of a send or receive: the other one's place in the group
 
-  // Of the rank's own input; nothing where it is not known.
+  // Size of the rank's own input; nothing where it is not known.
   std::optional<Bytes> size() const;
 };
 

@@ -159,7 +159,7 @@ class StreamLinker {
   IdTable externals_;             // ops by "External id", once one is looked for
   bool has_externals_ = false;
 
-  // Of the current stream.
+  // Lane of the current stream.
   std::uint32_t lane_ = 0;           // of the profile
   std::vector<std::uint32_t> open_;  // nodes that no other waits for yet
   std::uint32_t before_ = kNoNode;   // the last node that others wait for

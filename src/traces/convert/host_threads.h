@@ -40,7 +40,7 @@ struct LinkSource {
   bool host_is_device;  // see converted_trace.h
 };
 
-// Of calls in which the host waited, or told a stream to wait.
+// Calls in which the host waited, or told a stream to wait.
 struct SyncCall {
   std::uint32_t node = 0;
   EventRole role{};

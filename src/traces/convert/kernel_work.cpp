@@ -70,7 +70,7 @@ KernelWork::KernelWork(const KernelWorkSource& source) : work_(source.graph.size
   const LinkGraph& graph = source.graph;
   WorkOfOps ops(source);
   std::vector<std::uint32_t> op_of(graph.size(), kNoNode);
-  // Of kernels that lasted no time at all, each counts as 1 ns.
+  // Kernels that lasted no time at all count as 1 ns each.
   const auto lasted = [&](std::uint32_t node) {
     return std::max<std::int64_t>(graph.duration[node].count(), 1);
   };

@@ -32,7 +32,7 @@ class KernelWork {
   KernelWork() = default;  // of no kernels
   explicit KernelWork(const KernelWorkSource& source);
 
-  // Of a node of kind kDevice.
+  // Work of a node of kind kDevice.
   const TorchWork& of(std::uint32_t node) const { return work_[node]; }
 
   std::uint64_t known() const { return known_; }      // kernels, copies and memsets

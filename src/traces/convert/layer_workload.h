@@ -68,11 +68,11 @@ struct LayerWorkload {
   std::string file;
   WorkloadKind kind = WorkloadKind::kMicro;
   std::vector<WorkloadLayer> layers;
-  std::int64_t model_group = 0;  // ranks that share a layer; 0: not said
+  std::int64_t model_group = 0;  // ranks that share a layer; 0 means not said
   std::int64_t expert_group = 1;
   std::int64_t stages = 1;            // of a pipeline; the layers are those of one
   std::optional<std::int64_t> ranks;  // of all stages
-  // Of kTransformerRecompute: layers that keep what goes into them, and those whose backward begins with the
+  // For kTransformerRecompute: layers that keep what goes into them, and those whose backward begins with the
   // forward since the last of these.
   std::vector<std::int64_t> checkpoints = {}, recomputed_from = {};
   std::int64_t last_bottom_layer = -1;  // of DLRM

@@ -45,7 +45,7 @@ class LayerWorkloadTrace {
   std::size_t size() const { return steps_.size(); }
   std::size_t dependencies() const;
 
-  // The process group of each WorkloadGroup for this rank; 0: all ranks.
+  // The process group of each WorkloadGroup for this rank; 0 means all ranks.
   using Groups = std::array<std::uint32_t, 6>;
   Groups group_numbers(std::int64_t rank, GroupNumbers& numbers) const;
   // Valid as long as this.
@@ -55,7 +55,7 @@ class LayerWorkloadTrace {
   struct Step {
     std::string name;
     std::string_view layer, phase;
-    std::optional<CollectiveType> type = {};  // nothing: computation
+    std::optional<CollectiveType> type = {};  // nothing means computation
     WorkloadGroup group = WorkloadGroup::kNone;
     Bytes size = {};
     Nanoseconds duration = {};

@@ -116,7 +116,7 @@ struct LinkGraph {
     duration[node] = lasts;
   }
 
-  // Of a wait that is both, what the profile's ids say counts; of a node that was shortened twice, the first.
+  // What the profile's ids say counts for a wait that is both; of a node that was shortened twice, the first.
   void sort_waits();
   // After sort_waits().
   std::span<const LinkedWait> waits_of(std::uint32_t node) const;

@@ -10,7 +10,7 @@
 namespace nadi::inline traces {
 namespace {
 
-// Of the shorter sequence, and at the most: the difference takes time and memory with their square.
+// Share of the shorter sequence, and the most: the difference takes time and memory with their square.
 constexpr std::size_t kDifferencesShare = 10;
 constexpr std::size_t kFewDifferences = 16;
 constexpr std::size_t kMostDifferences = 1500;
@@ -123,7 +123,7 @@ class OrderMatch {
     std::vector<std::uint32_t> rows;
     for (std::uint32_t row = 0; row < kineto_.events.size(); ++row)
       if (is_op(kineto_.category[row]) && in_host.contains(kineto_.events.name(row))) rows.push_back(row);
-    // Of events that begin together the one that encloses the others began first.
+    // The one of events that begin together that encloses the others began first.
     std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
       return std::pair(kineto_.events.start(a), -kineto_.events.duration(a).count()) <
              std::pair(kineto_.events.start(b), -kineto_.events.duration(b).count());

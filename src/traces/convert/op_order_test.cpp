@@ -77,7 +77,7 @@ TEST(OpOrder, AFileThatBeganLaterIsAPartOfTheOther) {
   EXPECT_EQ(to_number(converted.nodes.id(converted.row("op49"))), 149);
 }
 
-// Of 100 ops alternating names two are missing in the profile and one in the host's trace.
+// Among 100 ops of alternating names two are missing in the profile and one in the host's trace.
 TEST(OpOrder, AFewOpsMayBeMissingOnBothSides) {
   Profile profile;
   OldHostNodes host;

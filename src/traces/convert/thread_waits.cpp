@@ -48,7 +48,7 @@ class ThreadWaits {
     return graph_.start(node, source_.kineto) + graph_.duration[node];
   }
 
-  // Of the other threads, the node that was done last within that time.
+  // The node of the other threads that was done last within that time.
   std::uint32_t latest_done(const LinkedLane& waiting, Nanoseconds after, Nanoseconds until) const {
     std::uint32_t latest = kNoNode;
     for (const LinkedLane& lane : graph_.lanes) {

@@ -74,7 +74,7 @@ struct KinetoGroup {
   std::vector<std::int64_t> ranks = {};  // empty means all
 };
 
-// Of events that are no rows.
+// Counts of events that are no rows.
 struct KinetoCounts {
   std::uint64_t events = 0;  // all of the file
   std::uint64_t flows = 0;

@@ -56,7 +56,7 @@ TEST(DeviceWork, WhatOverlapsOnAStreamIsShownOneAfterTheOther) {
   EXPECT_EQ(step.device_work[1].start, Nanoseconds{1300});
 }
 
-// Of a kernel that did nothing there; of one that the host carried, from before its copy until after.
+// Times of a kernel that did nothing there; of one that the host carried, from before its copy until after.
 TEST(DeviceWork, KernelsWithoutWorkAndThoseOfTheHostHaveTimes) {
   ExecutedStep step = step_of({kComputeStream, kComputeStream, kComputeStream});
   step.kernels[2].start = Nanoseconds{1350};

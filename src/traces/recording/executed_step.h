@@ -44,7 +44,7 @@ struct ExecutedDevice {
   Kind kind = Kind::kCpu;
   std::int32_t number = 0;  // among those of its kind that the process sees
   std::string name = {};    // of the product, where the engine knows it
-  // Of a GPU, named as PyTorch's profiler names them: "numSms", "totalGlobalMem".
+  // Properties of a GPU, named as PyTorch's profiler names them: "numSms", "totalGlobalMem".
   std::vector<std::pair<std::string, std::int64_t>> properties = {};
 
   // Whether kernels are calls of the host's own threads. Else they are launched and run beside the host.
@@ -82,12 +82,12 @@ struct DeviceWork {
   Nanoseconds start = {};
   Nanoseconds end = {};
   std::uint32_t correlation = 0;  // of the launch
-  // Of a kernel; 0 for others.
+  // Grid of a kernel; 0 for others.
   std::array<std::int32_t, 3> grid = {};
   std::array<std::int32_t, 3> block = {};
   std::int32_t registers = 0;  // per thread
   Bytes shared_memory = {};    // per block
-  // Of a graph; 0 where it was launched by itself.
+  // Number of a graph; 0 where it was launched by itself.
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
   Bytes bytes = {};           // of copies and sets
@@ -119,7 +119,7 @@ struct ExecutedStep {
   // What the processors did meanwhile, where they are the device and the system says it.
   std::optional<ProcessorUse> processors = {};
 
-  // Of a device beside the host whose profiler was attached, else empty (device_work.h). A kernel then lasts
+  // Work of a device beside the host whose profiler was attached, else empty (device_work.h). A kernel then lasts
   // from the start of its first work to the end of its last; one without any did nothing there.
   std::vector<DeviceWork> device_work = {};   // by kernel, then by start
   std::vector<DeviceWork> work_besides = {};  // of no kernel, by start

@@ -157,7 +157,7 @@ std::optional<std::string> difference_in_attributes(const Trace& executed, const
   return std::nullopt;
 }
 
-// Of two nodes with the same name.
+// Compares two nodes with the same name.
 std::optional<std::string> difference_in_node(const Trace& executed, const Trace& dry, std::size_t row) {
   if (executed.id(row) != dry.id(row))
     return format("has the id {} in the place of {}", to_number(executed.id(row)), to_number(dry.id(row)));

@@ -47,7 +47,7 @@ struct ExecutionTraceOptions {
   Rank rank = {};              // in the plan
   TraceFlavor flavor = TraceFlavor::kChakra;
   TensorListing tensors = TensorListing::kAll;
-  // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
+  // In which some stage of the plan has collectives: this numbers the groups. Empty means as the program has them.
   std::set<GroupKind> group_kinds = {};
   Nanoseconds clock_offset = {};  // the record's clock minus the one that the trace is to show
 };

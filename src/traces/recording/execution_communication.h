@@ -62,7 +62,7 @@ struct CommunicationSummary {
   CommunicationFigures gradients;  // reductions over data-parallel ranks in the backward phase
   CommunicationFigures total;
 };
-// Of several steps, summed.
+// Over several steps, summed.
 CommunicationSummary summarize_communication(const Program& program, std::span<const ExecutedStep> steps);
 
 }  // namespace nadi::inline traces

@@ -22,7 +22,7 @@ struct Values {
   std::vector<std::vector<std::size_t>> touched;  // by section of the program: tensors, each once, in order
 };
 
-// Of one graph; views stand for what they show.
+// Values of one graph; views stand for what they show.
 Values values_of(const Program& program, std::size_t g, const ProgramMemory::OfGraph& of) {
   const Graph& graph = program.graphs[g];
   const std::size_t tensors = graph.tensors().size();

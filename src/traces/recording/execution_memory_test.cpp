@@ -71,7 +71,7 @@ TEST(ExecutionMemory, WhatWaitsInTheArenaCountsWhileAnotherGraphRuns) {
   EXPECT_EQ(memory.alive({}, {.instruction = 4, .op = OpId{0}}), 128_B);
 }
 
-// Of each schedule: never more than what is reserved, and the more the earlier the stage in 1F1B, which holds
+// For each schedule: never more than what is reserved, and the more the earlier the stage in 1F1B, which holds
 // as many micro-batches as stages follow.
 TEST(ExecutionMemory, OfAPipelineStaysWithinWhatIsReserved) {
   ModelConfig config = *find_built_in_model("gpt2");

@@ -193,7 +193,7 @@ TEST(ExecutionPlansMistakes, AMessageThatWasNotSentIsSeen) {
   EXPECT_THAT(*difference, HasSubstr("send"));
 }
 
-// Of another rank it has other peers.
+// Another rank's has other peers.
 TEST(ExecutionPlansMistakes, ATraceOfAnotherRankIsSeen) {
   const Stages stages({.dp = 2, .pp = 2});
   const Program& program = stages.program_of(Rank{2});

@@ -175,7 +175,7 @@ TEST_F(KinetoMerge, EventsNest) {
     }
     ends.push_back(end);
   }
-  // Of each rank: step, phase, layer, two kernels, and two for each of three transfers.
+  // Each rank has: step, phase, layer, two kernels, and two for each of three transfers.
   EXPECT_EQ(events, 4u * 11u);
 }
 

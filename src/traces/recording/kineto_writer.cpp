@@ -408,7 +408,7 @@ class KinetoFile {
                    origin.instruction.micro_batch, step.step);
   }
 
-  // Of a kernel of several ops: all of them.
+  // A kernel of several ops has all of them.
   void put_fused(const ExecutedStep& step, const ExecutedKernel& kernel) {
     std::string list;
     for (std::uint32_t i = 0; i < kernel.ops(); ++i)

@@ -59,9 +59,9 @@ struct KinetoOptions {
   std::string process_name = "nadi";
   const Plan* plan = nullptr;  // needed where the program communicates; gives `distributedInfo`
   Rank rank = {};              // in the plan
-  // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
+  // In which some stage of the plan has collectives: this numbers the groups. Empty means as the program has them.
   std::set<GroupKind> group_kinds = {};
-  // What carries messages; empty: MPI where kernels ran on the host, else NCCL.
+  // What carries messages; empty means MPI where kernels ran on the host, else NCCL.
   std::string backend = {};
   // Bytes of values alive while the kernel runs; empty means no memory events.
   std::function<Bytes(const ExecutedStep&, const ExecutedKernel&)> memory = {};

@@ -31,7 +31,7 @@ struct ExecutedStep;
 
 struct RunTraceFiles {
   std::filesystem::path kineto, chakra, stacks;
-  // Of rank 0 of several, else empty: the process groups that their Chakra traces name, as simulators want
+  // On rank 0 of several, else empty: the process groups that their Chakra traces name, as simulators want
   // them (rank_traces.h), and a second name of its own Chakra trace, which is that of a run on one rank.
   std::filesystem::path groups = {}, first_chakra = {};
 
@@ -54,7 +54,7 @@ struct RunTraceOptions {
 
   const Plan* plan = nullptr;  // needed where the program communicates
   Rank rank = {};              // in the plan
-  // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them,
+  // In which some stage of the plan has collectives: this numbers the groups. Empty means as the program has them,
   // which is right where there is one stage.
   std::set<GroupKind> group_kinds = {};
   // The steady clock of this rank minus that of rank 0: all times are written on the latter.

@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 5> kLaneNames{"thread", "stream", "comput
 // behind the former.
 constexpr std::int64_t kFirstClassThread = 1000;
 constexpr std::int64_t kThreadsPerClass = 1000;
-// Of traces that do not say in which process they were recorded: behind the numbers of devices.
+// For traces that do not say in which process they were recorded: behind the numbers of devices.
 constexpr std::int64_t kFirstProcess = 1000;
 // Where Kineto's traces sort devices: below all processes.
 constexpr std::int64_t kFirstDeviceSortIndex = 5'000'000;

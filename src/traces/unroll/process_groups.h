@@ -23,7 +23,7 @@ class ProcessGroups {
 
   bool empty() const { return groups_.empty(); }
 
-  // Of the rank's group, which must have been asked for and have several members.
+  // Number of the rank's group, which must have been asked for and have several members.
   std::uint32_t number(GroupKind kind, Rank rank) const;
 
   // {"1": [0, 1], ...}: a line per group, members in the order of their places.

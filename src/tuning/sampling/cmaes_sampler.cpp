@@ -23,7 +23,7 @@
 namespace nadi::inline tuning {
 namespace {
 
-// Of the range. On 13 functions of bench/tune_problems.cpp a quarter is worse after 100 trials (seeds 0 to
+// Part of the range. On 13 functions of bench/tune_problems.cpp a quarter is worse after 100 trials (seeds 0 to
 // 100).
 constexpr double kFirstDeviation = 1.0 / 6;
 constexpr double kLeastDeviation = 1e-6;  // below: restart

@@ -184,7 +184,7 @@ ConstraintModel constraint_model(const GaussianProcessQuestion& question,
   return model;
 }
 
-// Of the modelled trials, which have values, and of the latest that failed: they tell what fails now.
+// Knows the modelled trials, which have values, and the latest that failed: they tell what fails now.
 std::optional<SuccessClassifier> success_model(const GaussianProcessQuestion& question,
                                                std::span<const std::size_t> modelled) {
   const TrialHistory& history = question.history;

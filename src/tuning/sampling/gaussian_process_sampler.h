@@ -8,7 +8,7 @@
 // is a factor, and so is the probability to succeed where trials failed (success_classifier.h). Trials that
 // still run count as if their expected value had been seen.
 //
-// Of longer histories the better half of the model's points are the best trials, the others are spread over
+// In longer histories the better half of the model's points are the best trials, the others are spread over
 // the rest.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace nadi::inline tuning {
 namespace {
 
-// Of two objectives: by the first, then the second; a point is on the front when its second is below all
+// For two objectives: by the first, then the second; a point is on the front when its second is below all
 // before it.
 std::vector<std::size_t> front_of_two(const std::vector<std::vector<double>>& points,
                                       std::vector<std::size_t> order) {

@@ -87,7 +87,7 @@ std::vector<double> ParzenEstimator::draw(CountedRandom& random) const {
     const SearchParameter& parameter = space_.parameters[parameters_[k]];
     const double share = random.uniform();
     if (parameter.kind == ParameterKind::kChoice) {
-      // Of its own weight 1, each choice has 1 / kernels more.
+      // Each choice has 1 / kernels more than its own weight 1.
       const double count = static_cast<double>(*parameter.count());
       const double own = kernel < choices_[k].size() ? 1.0 : 0.0;
       const double all = own + count / static_cast<double>(kernels());

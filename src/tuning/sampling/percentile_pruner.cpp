@@ -12,7 +12,7 @@
 namespace nadi::inline tuning {
 namespace {
 
-// Of sorted values, between the two nearest in proportion.
+// Lies between the two nearest sorted values, in proportion.
 double percentile_of(std::vector<double> values, double percent) {
   std::sort(values.begin(), values.end());
   const double place = percent / 100 * static_cast<double>(values.size() - 1);

@@ -2,7 +2,7 @@
 //
 //   const PointPool pool(space);                        // lists the points of a small finite space, once
 //   TriedPoints tried(history);
-//   auto point = pool.draw(random, tried);              // nothing: the space is exhausted
+//   auto point = pool.draw(random, tried);              // nothing means the space is exhausted
 //   point = pool.fresh(proposal, random, tried);        // the proposal, or the nearest valid, untried one
 #pragma once
 
@@ -45,7 +45,7 @@ class PointPool {
   // A random valid point; uniform in units. Throws Error (infeasible) when none is found in 20,000 draws.
   std::vector<double> draw_any(CountedRandom& random) const;
 
-  // A random valid point that was not tried. Nothing: all were. Where points cannot be listed, and 2,000
+  // A random valid point that was not tried. Nothing means all were. Where points cannot be listed, and 2,000
   // draws give only tried ones, a tried one.
   std::optional<std::vector<double>> draw(CountedRandom& random, const TriedPoints& tried) const;
 

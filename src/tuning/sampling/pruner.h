@@ -42,7 +42,7 @@ struct PrunerSettings {
   std::int64_t least_steps =
       1;                        // before the first verdict; 0 means a hundredth of the longest complete trial
   std::int64_t most_steps = 0;  // hyperband: of a whole trial; 0 means the longest complete trial
-  std::int64_t reduction = 0;   // one in so many goes on; 0: 4, for hyperband 3
+  std::int64_t reduction = 0;   // one in so many goes on; 0 means 4, for hyperband 3
   std::int64_t early_stopping_rate = 0;  // successive-halving: rungs left out at the beginning
   std::uint64_t seed = 0;                // hyperband: which bracket a trial is in
 

@@ -1,7 +1,7 @@
 // Proposes where to try next.
 //
 //   const auto sampler = make_sampler({.name = "gp", .seed = 1}, space);
-//   const auto point = sampler->suggest(history, number);   // nothing: every point of a finite space has
+//   const auto point = sampler->suggest(history, number);   // nothing means every point of a finite space has
 //   been tried
 //
 // A suggestion is a function of the settings, the space, the history and the number of the trial that it is

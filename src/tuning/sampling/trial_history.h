@@ -21,9 +21,10 @@ enum class TrialOutcome { kRunning, kComplete, kPruned, kFailed };
 struct ObservedTrial {
   std::int64_t number = 0;  // counts from 0 in a study
   TrialOutcome outcome = TrialOutcome::kRunning;
-  std::vector<double> point = {};        // in the order of the space; NaN for what is not active
-  std::vector<double> values = {};       // one for each objective; of complete trials alone
-  std::vector<double> constraints = {};  // at most 0: met. Empty: nothing is known, or nothing is constrained
+  std::vector<double> point = {};   // in the order of the space; NaN for what is not active
+  std::vector<double> values = {};  // one for each objective; of complete trials alone
+  std::vector<double> constraints =
+      {};  // at most 0: met. Empty means nothing is known, or nothing is constrained
   std::vector<std::pair<std::int64_t, double>> intermediate =
       {};  // step and value, by step; values may be NaN
 };

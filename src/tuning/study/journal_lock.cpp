@@ -87,7 +87,7 @@ void JournalFileLock::lock_in_kernel(Clock::time_point deadline) {
   range.l_start = kLockedByte;
   range.l_len = 1;
   std::chrono::microseconds length = kFirstPause;
-  // Of the open file, not of the process: two storages of one process exclude each other, too.
+  // Locks the open file, not the process: two storages of one process exclude each other, too.
   while (fcntl(descriptor_, F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
       is_local_ = false;  // a file system without such locks

@@ -122,7 +122,7 @@ void JournalReplay::apply(std::string_view text, std::int64_t number) {
     }
     line.fail(format("unknown operation {}", operation));
   } catch (const PythonJsonError& error) {
-    // Of a text inside of a text, the place is not in the line.
+    // The place of a text inside of a text is not in the line.
     const bool is_inside = error.at() >= text.data() && error.at() <= text.data() + text.size();
     std::string hint;
     if (number == 1) {

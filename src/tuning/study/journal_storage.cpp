@@ -395,7 +395,7 @@ std::optional<StudyTime> heartbeat_of(const StudyTrial& trial) {
   if (text == nullptr) return std::nullopt;
   try {
     const std::vector<std::string_view> parts = json_elements(*text);
-    // Of another number: copied by Optuna from the trial that this one retries.
+    // Another number means that Optuna copied it from the trial that this one retries.
     if (parts.size() != 2 || json_integer(parts[0]) != trial.number) return std::nullopt;
     const double seconds = json_number(parts[1]);
     constexpr double kYear9999 = 253402300800.0;

@@ -280,7 +280,7 @@ PostgresDatabase::PostgresDatabase(std::string_view url, Access access,
 }
 
 void PostgresDatabase::connect() {
-  // Of a key that comes twice the last one counts, so that the address may say otherwise.
+  // The last one of a key that comes twice counts, so that the address may say otherwise.
   const std::array<const char*, 7> keys{"application_name",
                                         "connect_timeout",
                                         "keepalives_idle",

@@ -228,7 +228,7 @@ bool is_low_surrogate(std::uint32_t unit) {
   return unit >= 0xDC00 && unit < 0xE000;
 }
 
-// Of a string that was checked, with its quotes.
+// Decodes a string that was checked, with its quotes.
 std::string decoded(std::string_view value) {
   const std::string_view text = value.substr(1, value.size() - 2);
   std::string out;

@@ -38,7 +38,7 @@ struct JsonMember {
   std::string_view value;
 };
 
-// Of a value that was checked, by its first characters.
+// Type of a value that was checked, by its first characters.
 JsonType json_type(std::string_view value);
 
 // Checks all of the text, which is one value of at most 200 levels, and returns it without spaces around it.

@@ -9,7 +9,7 @@
 //   study_id"); insert.bind(1, name); if (insert.next()) id = insert.integer(0); insert.done();
 //   transaction.commit();
 //
-// Of transactions that write, one runs at a time: each takes the lock when it begins, so that two of them
+// One transaction that writes runs at a time: each takes the lock when it begins, so that two of them
 // never wait for each other, and what it reads is the newest. One that reads sees one state of the database
 // throughout. Without commit(), the destructor of a transaction takes everything back.
 #pragma once

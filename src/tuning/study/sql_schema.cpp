@@ -130,7 +130,7 @@ Error not_a_study(const SqlDatabase& database) {
       database.dialect().holds_other_tables ? "" : "give the study a file of its own");
 }
 
-// Of a database that has tables of studies.
+// For a database that has tables of studies.
 void check_version(SqlDatabase& database) {
   const std::string file = database.path().string();
   const std::optional<std::string> number = database.query_text("SELECT version_num FROM alembic_version");

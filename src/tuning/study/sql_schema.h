@@ -13,7 +13,7 @@ inline constexpr std::string_view kSchemaVersion = "v3.2.0.a";
 // something else, for tables of another version, and for an empty file that is to be read.
 void prepare_schema(SqlDatabase& database, bool may_create);
 
-// Of the times in the trials: by the version of Optuna that made the file (study_time.h).
+// Zone of the times in the trials: by the version of Optuna that made the file (study_time.h).
 TimeZoneKind time_zone_of(SqlDatabase& database);
 
 }  // namespace nadi::inline tuning

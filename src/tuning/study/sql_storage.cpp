@@ -26,7 +26,7 @@ std::int64_t number_of(StudyId id) {
   return static_cast<std::int64_t>(id);
 }
 
-// Of a statement that inserts one row and returns the number that the database gave it.
+// For a statement that inserts one row: the number that the database gave it.
 std::int64_t inserted_id(SqlStatement& insert) {
   check(insert.next(), "an insert that returns must have a row");
   const std::int64_t id = insert.integer(0);

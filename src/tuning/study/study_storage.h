@@ -83,7 +83,7 @@ struct StaleOptions {
   // of this machine that is no more. Trials without a heartbeat (of Optuna without heartbeat_interval) are
   // never stale.
   std::chrono::seconds grace{120};
-  // The trial is put into the queue again, at most so many times. 0: it is not.
+  // The trial is put into the queue again, at most so many times. 0 means it is not.
   int retries = 0;
 };
 
@@ -134,7 +134,7 @@ class StudyStorage {
   // Takes the first trial that waits, for this worker alone.
   virtual std::optional<TrialId> claim_waiting_trial(StudyId id) = 0;
 
-  // Of the trial as it was read or written last; the trial must exist. Valid until the next call.
+  // The trial as it was read or written last; it must exist. Valid until the next call.
   virtual const StudyTrial& trial(TrialId id) = 0;
 
   // False, and nothing is written, if the trial is finished: by this worker, or by another that took this one

@@ -28,7 +28,7 @@ std::optional<StudyTime> parse_study_time(std::string_view text, TimeZoneKind zo
 // With six digits of a fraction; `separator` is ' ' in databases and 'T' in journals.
 std::string format_study_time(StudyTime time, TimeZoneKind zone, char separator);
 
-// Of this machine's clock.
+// By this machine's clock.
 StudyTime study_time_now();
 
 }  // namespace nadi::inline tuning

@@ -37,7 +37,7 @@ TEST(WorkerIdentity, EndedProcessIsDead) {
   EXPECT_THAT(dead_worker(text, 3).value_or(""), HasSubstr("is gone"));
   // Copied to another trial.
   EXPECT_EQ(dead_worker(text, 4), std::nullopt);
-  // Of another machine, or of another container: nothing is known.
+  // On another machine, or in another container: nothing is known.
   EXPECT_EQ(dead_worker(std::regex_replace(text, std::regex("\"boot\": \""), "\"boot\": \"x"), 3),
             std::nullopt);
   EXPECT_EQ(dead_worker(std::regex_replace(text, std::regex("pid:"), "pod:"), 3), std::nullopt);

@@ -36,7 +36,7 @@ class Expression {
   // `source` is what messages call it: "constraint 2 of space.json".
   static Expression parse(std::string text, std::string source);
 
-  // nullopt: there is no such name.
+  // nullopt means there is no such name.
   using TypeOf = std::function<std::optional<ValueType>(std::string_view name)>;
   // Error (input) for names that do not exist, with a hint from `known`, and for operators that do not take
   // what they are given. Returns the type of the result.

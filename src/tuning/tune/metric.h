@@ -15,7 +15,7 @@
 //   exit-code                  the command's
 // NAME=SOURCE gives it a name, where SOURCE begins with pattern:, json:, runtime or exit-code.
 //
-// Of the figures of a source, the first `warmup` are dropped and the rest becomes one by `reduction`.
+// The first `warmup` figures of a source are dropped and the rest becomes one by `reduction`.
 #pragma once
 
 #include <cstdint>

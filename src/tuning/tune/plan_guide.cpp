@@ -80,7 +80,7 @@ Recompute::Granularity granularity_of(const std::string& name) {
   throw usage_error(format("the planner knows no recomputation '{}'", name), "none, selective, full");
 }
 
-// Of "12-12-8".
+// Reads "12-12-8".
 std::vector<std::int64_t> partition_of(std::string_view text) {
   std::vector<std::int64_t> layers;
   while (true) {

@@ -55,7 +55,7 @@ class PlanGuide {
 
   // Why the point cannot run; nothing when it can, as far as is known.
   std::optional<std::string> refusal(std::span<const double> point) const;
-  // Of a step, by estimate; nothing for a point that is refused or not modelled.
+  // Time of a step, by estimate; nothing for a point that is refused or not modelled.
   std::optional<double> predicted_seconds(std::span<const double> point) const;
 
   // Best first: each plan once, with all parameters that are not the plan's at their defaults. Of a range

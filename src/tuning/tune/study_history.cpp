@@ -9,7 +9,7 @@
 namespace nadi::inline tuning {
 namespace {
 
-// Of a trial that ended without a value: whether its own doing ended it.
+// For a trial that ended without a value: whether its own doing ended it.
 bool failed_by_itself(const StudyTrial& trial) {
   const auto outcome = text_attribute(trial, kOutcome);
   return outcome && trial_end_named(*outcome) && *outcome != to_string(TrialEnd::kInterrupted);

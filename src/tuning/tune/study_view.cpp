@@ -30,7 +30,7 @@ std::vector<std::string> objective_names(const StudyView& view) {
   return names;
 }
 
-// Of a study of ours those of the space, else what trials had, in the order in which it turned up.
+// Those of the space for a study of ours, else what trials had, in the order in which it turned up.
 std::vector<ViewParameter> parameters_of(const StudyView& view) {
   std::vector<ViewParameter> parameters;
   if (view.tune) {

@@ -83,7 +83,7 @@ struct TuneSpace {
   // values that a parameter does not have.
   void check() const;
 
-  // Of parameters, constants and derived values, for hints.
+  // Names of parameters, constants and derived values, for hints.
   std::vector<std::string> names() const;
 };
 

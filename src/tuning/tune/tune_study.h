@@ -33,7 +33,7 @@ struct PlannedRun {
   std::int64_t global_batch_size = 0;
   std::int64_t seq_length = 0;
   std::string dtype;
-  // Of a plan's file alone.
+  // For a plan's file alone.
   bool fp8 = false;
   std::string attention = {};
   std::string optimizer = {};

@@ -107,7 +107,7 @@ void add_cost(const OpView& op, const CostContext& context, OpCost& cost, std::i
   const bool drops = op.attributes().real("dropout") > 0;
   cost.vector += Flops{all_pairs} * (vector_per_pair + (drops ? 2 : 0));
   if (op.has(kPositions) && context.position) {
-    // Of a cache only the filled part is read.
+    // Only the filled part of a cache is read.
     const Bytes row = Bytes{size_of(op.input(kK).dtype)} * (e.B * e.K * e.D);
     const std::int64_t unread = e.S - (*context.position + e.T);
     if (unread > 0) cost.read -= row * (2 * unread);

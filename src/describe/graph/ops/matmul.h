@@ -28,7 +28,7 @@ struct MatmulArgs {
   Activation activation = Activation::kNone;
   // Also write what went into the activation, for the gradient. Off in inference.
   bool save_pre_activation = true;
-  // Of fp8 operands: the factors that turn them back into values.
+  // The factors that turn fp8 operands back into values.
   TensorId a_scale = kNoTensor;
   TensorId b_scale = kNoTensor;
 };

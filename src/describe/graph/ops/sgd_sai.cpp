@@ -21,7 +21,7 @@ std::vector<OutputSpec> infer(const OpView& op) {
   return outputs;
 }
 
-// Of every step but the first, which alone takes s.
+// Counts every step but the first, which alone takes s.
 void cost(const OpView& op, const CostContext&, OpCost& cost) {
   const std::int64_t per_element = op.has(kMomentum) ? 7 : 4;  // scale, momentum (3), decay, update (2)
   cost.vector += Flops{op.in(kParameter).elements()} * per_element;

@@ -10,7 +10,7 @@
 namespace nadi::inline engines {
 namespace {
 
-// Of the graph's floating-point types.
+// The least exact of the graph's floating-point types.
 DType least_exact(const Graph& graph) {
   DType least = DType::kF32;
   for (const Tensor& tensor : graph.tensors()) {

@@ -17,7 +17,7 @@ namespace nadi::inline engines {
 // One way of running a graph.
 struct KernelRun {
   int threads = 1;  // of a CPU
-  // Of a GPU:
+  // For a GPU:
   bool fused = false;         // as the device fuses ops; otherwise op by op
   bool padded = false;        // rows of logits as the device pads them
   bool misaligned = false;    // inputs and variables begin one element behind a multiple of the alignment

@@ -91,7 +91,7 @@ Doubles chosen(const SampleCase& c, const Doubles& logits) {
 }
 
 TEST(Sample, TakesTheFirstOfEqualOnes) {
-  // Of 700 equal logits, top_k 2 leaves tokens 0 and 1; greedy choices take token 0.
+  // Among 700 equal logits, top_k 2 leaves tokens 0 and 1; greedy choices take token 0.
   const Doubles equal(2 * 700, 0.5);
   EXPECT_EQ(chosen({2, 700, 700, 0, 0, 1}, equal), (Doubles{0, 0}));
   EXPECT_EQ(chosen({2, 700, 700, 1, 1, 1}, equal), (Doubles{0, 0}));
