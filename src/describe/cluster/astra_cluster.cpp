@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/text_error.h"
 #include "nadi/cluster/cluster_values.h"
 
@@ -224,9 +224,8 @@ class NetworkFile {
   double number(std::string_view key, std::size_t dimension) const {
     const std::string_view word = words(key)[dimension];
     double value = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
     constexpr double kMost = 1e12;
-    if (problem != std::errc{} || end != word.data() + word.size() || !(value >= 0) || value > kMost)
+    if (!read_number(word, value) || !(value >= 0) || value > kMost)
       throw error(word, format("'{}' is no number from 0 to {}", word, kMost));
     return value;
   }

@@ -1,7 +1,6 @@
 #include "nadi/cluster/cluster_values.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "nadi/base/parse_bytes.h"
 #include "nadi/base/parse_duration.h"
 #include "nadi/base/parse_rate.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -33,9 +33,8 @@ Error no_quantity(const JsonValue& value, std::string_view what, std::string_vie
 
 std::optional<double> number_with(std::string_view text, std::string_view unit, double most) {
   double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || !std::isfinite(number) || number < 0 || number > most) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!take_number(text, number) || !std::isfinite(number) || number < 0 || number > most)
+    return std::nullopt;
   if (text.starts_with(' ')) text.remove_prefix(1);
   return text == unit ? std::optional(number) : std::nullopt;
 }

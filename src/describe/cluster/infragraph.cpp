@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,6 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/cluster_values.h"
 
@@ -82,10 +82,7 @@ GraphSlice slice_of(std::string_view text, std::int64_t count, const JsonValue& 
       const std::size_t colon = std::min(inside.find(':'), inside.size());
       const std::string_view digits = inside.substr(0, colon);
       if (!digits.empty()) {
-        const auto [end, problem] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), parts[part]);
-        if (problem != std::errc{} || end != digits.data() + digits.size())
-          throw error_at(at, format("'{}' is no index", digits));
+        if (!read_number(digits, parts[part])) throw error_at(at, format("'{}' is no index", digits));
       }
       if (colon == inside.size()) break;
       inside.remove_prefix(colon + 1);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi::inline engines {
 namespace {
@@ -15,13 +16,9 @@ struct Item {
 
 }  // namespace
 
-// FNV-1a over the numbers, in their order: places in the group count.
 std::uint64_t hash_of_members(std::span<const Rank> members) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const Rank member : members) {
-    hash ^= static_cast<std::uint64_t>(to_number(member)) + 1;
-    hash *= 0x100000001b3U;
-  }
+  std::uint64_t hash = 0;
+  for (const Rank member : members) hash = hash_with(hash, static_cast<std::uint64_t>(to_number(member)) + 1);
   return hash;
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "nadi/base/error.h"
+#include "nadi/base/signals_blocked.h"
 #include "nadi/comm/steady_time.h"
 
 namespace nadi::inline engines {
@@ -32,22 +33,6 @@ constexpr microseconds kWaitPause{20};
 std::int64_t limit_of(MpiLane::Kind kind) {
   return kind == MpiLane::Kind::kCollectives ? kCollectivesUnderWay : 1;
 }
-
-// Signals are not for threads that work.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 

@@ -6,13 +6,13 @@
 #include "nadi/data/npy_file.h"
 
 #include <array>
-#include <charconv>
 #include <limits>
 
 #include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline files {
 namespace {
@@ -117,9 +117,7 @@ class HeaderParser {
     while (!try_take(")")) {
       skip_spaces();
       std::int64_t size = 0;
-      const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
-      if (problem != std::errc{} || size < 0) throw error("expected the size of an axis");
-      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      if (!take_number(rest_, size) || size < 0) throw error("expected the size of an axis");
       shape_.push_back(size);
       if (!try_take(",")) {
         take(")");

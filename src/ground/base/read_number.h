@@ -5,6 +5,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <string_view>
 #include <system_error>
 
@@ -16,6 +17,18 @@ bool read_number(std::string_view text, Number& number) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return false;
+  number = value;
+  return true;
+}
+
+// Whether the text begins with a number that fits; `number` has its value then, and `text` what follows it. Both are left as
+// they were otherwise.
+template <class Number>
+bool take_number(std::string_view& text, Number& number) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   number = value;
   return true;
 }

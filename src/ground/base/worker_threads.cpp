@@ -1,37 +1,16 @@
 #include "nadi/base/worker_threads.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "nadi/base/resource_shortage.h"
+#include "nadi/base/signals_blocked.h"
 
 namespace nadi::inline ground {
-namespace {
-
-// A thread starts with the signals blocked that the one which starts it has blocked.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_ = {};
-};
-
-}  // namespace
 
 void run_workers(std::size_t workers, const std::function<void(std::size_t worker)>& work,
                  const std::function<void()>& on_failure) {

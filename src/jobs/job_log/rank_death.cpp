@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
+#include "nadi/base/read_number.h"
 #include "nadi/job_log/log_text.h"
 
 namespace nadi::inline jobs {
@@ -42,10 +42,9 @@ constexpr std::array kSignalWords{
 std::optional<int> number_after(std::string_view text, std::string_view before) {
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = text.substr(at + before.size());
+  std::string_view rest = text.substr(at + before.size());
   int number = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  return error == std::errc{} ? std::optional(number) : std::nullopt;
+  return take_number(rest, number) ? std::optional(number) : std::nullopt;
 }
 
 // Letters up to a space, a comma, a colon or the end.

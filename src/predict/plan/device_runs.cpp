@@ -1,20 +1,17 @@
 #include "nadi/plan/device_runs.h"
 
-#include <charconv>
 #include <limits>
 #include <unordered_set>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline predict {
 namespace {
 
-// The number at the start of the text, which it is taken from.
-bool take_number(std::string_view& text, std::int64_t& number) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || text.starts_with('-')) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
+// A count at the start of the text, which it is taken from.
+bool take_count(std::string_view& text, std::int64_t& count) {
+  return !text.starts_with('-') && take_number(text, count);
 }
 
 std::string numbers_text(std::int64_t first, std::int64_t last) {
@@ -49,11 +46,11 @@ std::optional<std::vector<DeviceId>> parse_device_runs(std::string_view text, st
   };
   for (std::string_view rest = text;; rest.remove_prefix(1)) {
     std::int64_t first = 0, last = 0;
-    if (!take_number(rest, first)) return fail("no list of devices");
+    if (!take_count(rest, first)) return fail("no list of devices");
     last = first;
     if (rest.starts_with('-')) {
       rest.remove_prefix(1);
-      if (!take_number(rest, last)) return fail("no list of devices");
+      if (!take_count(rest, last)) return fail("no list of devices");
     }
     if (last < first) return fail(format("the run {}-{} has its ends in the wrong order", first, last));
     if (last > std::numeric_limits<std::int32_t>::max()) return fail(format("there is no device {}", last));

@@ -1,9 +1,9 @@
 #include <array>
-#include <charconv>
 
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/cluster/cluster_values.h"
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/step_check.h"
@@ -140,9 +140,7 @@ double dollars_of(const JsonValue& value) {
     throw error_at(value, format("'{}' must be a text with a unit", value.path()), example);
   std::string_view text = value.as_string();
   double dollars = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), dollars);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (problem != std::errc{} || (text != " $" && text != "$") ||
+  if (!take_number(text, dollars) || (text != " $" && text != "$") ||
       !(dollars >= 0 && dollars <= kMostPlannedDollars))
     throw error_at(value, format("'{}' is no amount of US dollars", value.as_string()), example);
   return dollars;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 #include "nadi/check/group_members.h"
 #include "nadi/sim/replay_classes.h"
 #include "nadi/sim/replay_core.h"
@@ -510,8 +510,7 @@ std::optional<TraceDegrees> degrees_of(const GlobalMetadata& metadata) {
       return std::nullopt;
     }
     const std::string_view text = said->text;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *value);
-    if (problem != std::errc{} || end != text.data() + text.size() || *value < 1) return std::nullopt;
+    if (!read_number(text, *value) || *value < 1) return std::nullopt;
   }
   return degrees;
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/check/group_members.h"
 #include "nadi/sim/simulated_traces.h"
 
@@ -37,8 +37,7 @@ TraceDegrees parse_trace_degrees(std::string_view text, std::int64_t ranks) {
       throw usage_error(format("unknown degree '{}'", item), did_you_mean(item.substr(0, equals), kNames));
     std::int64_t& value = *values[static_cast<std::size_t>(name - kNames.begin())];
     const std::string_view digits = item.substr(std::min(equals + 1, item.size()));
-    const auto [stop, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (problem != std::errc{} || stop != digits.data() + digits.size() || value < 1 || value > kMostDegree)
+    if (!read_number(digits, value) || value < 1 || value > kMostDegree)
       throw usage_error(format("'{}' is no degree", item), "for example tp=2,pp=4");
     begin = end + 1;
   }

@@ -1,7 +1,6 @@
 #include "nadi/cli/plan_limits.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline show {
 namespace {
@@ -32,9 +32,7 @@ class LimitWords {
   std::optional<double> number() {
     skip_spaces();
     double value = 0;
-    const auto [after, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc{} || !std::isfinite(value) || value <= 0) return std::nullopt;
-    rest_.remove_prefix(static_cast<std::size_t>(after - rest_.data()));
+    if (!take_number(rest_, value) || !std::isfinite(value) || value <= 0) return std::nullopt;
     return value;
   }
   bool at_end() {

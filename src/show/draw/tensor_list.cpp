@@ -2,11 +2,11 @@
 // True). It keeps its own stack, so that nesting in a hostile text costs no more than its length.
 #include "nadi/draw/tensor_list.h"
 
-#include <charconv>
 #include <cstddef>
 #include <utility>
 
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline show {
 namespace {
@@ -71,9 +71,7 @@ class LiteralParser {
     const std::string_view word = rest_.substr(0, end);
     rest_.remove_prefix(end);
     std::int64_t number = 0;
-    const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error == std::errc{} && last == word.data() + word.size())
-      return {.kind = Literal::Kind::kNumber, .number = number};
+    if (read_number(word, number)) return {.kind = Literal::Kind::kNumber, .number = number};
     return {.kind = Literal::Kind::kWord, .text = std::string(word)};
   }
 

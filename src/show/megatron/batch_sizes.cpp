@@ -1,7 +1,6 @@
 #include "nadi/megatron/batch_sizes.h"
 
 #include <array>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,9 +71,8 @@ std::int64_t scaled_count(std::string_view word, std::string_view entry) {
     if (factor != 1) word.remove_suffix(1);
   }
   double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   constexpr double kMost = 1e15;
-  if (error != std::errc() || end != word.data() + word.size() || !(value >= 0 && value * factor <= kMost))
+  if (!read_number(word, value) || !(value >= 0 && value * factor <= kMost))
     throw usage_error(format("{}: '{}' is no entry TOKENS:SIZE", kSteps, entry),
                       "for example \"0:768 250B:1536\": K, M, B and T stand for thousands to trillions");
   return static_cast<std::int64_t>(value * factor);

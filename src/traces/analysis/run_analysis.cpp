@@ -1,7 +1,6 @@
 #include "nadi/analysis/run_analysis.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "nadi/analysis/run_reading.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_number.h"
 
 namespace nadi::inline traces {
 namespace {
@@ -52,8 +52,7 @@ std::optional<std::int64_t> metadata_count(const Trace& trace, std::string_view 
   std::optional<std::int64_t> count = attribute->integer();
   if (const auto text = attribute->string(); !count && text) {
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error == std::errc{} && end == text->data() + text->size()) count = value;
+    if (read_number(*text, value)) count = value;
   }
   return count && *count > 0 ? count : std::nullopt;
 }

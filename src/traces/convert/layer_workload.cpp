@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_number.h"
 #include "nadi/base/text_error.h"
 
 namespace nadi::inline traces {
@@ -131,8 +131,7 @@ class WorkloadReader {
 
   std::int64_t number(std::string_view word, std::int64_t least, std::int64_t most) const {
     std::int64_t value = 0;
-    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (problem != std::errc{} || end != word.data() + word.size() || value < least || value > most)
+    if (!read_number(word, value) || value < least || value > most)
       throw error(word, format("'{}' is no whole number from {} to {}", word, least, most));
     return value;
   }

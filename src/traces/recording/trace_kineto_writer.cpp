@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -14,13 +13,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 #include "nadi/chakra/json_output.h"
 #include "nadi/recording/span_nesting.h"
 #include "nadi/trace/common_attributes.h"
@@ -248,9 +247,7 @@ class TraceKinetoFile {
     if (!texts.is_object()) return names;
     for (const auto& [number, name] : texts.items()) {
       std::int64_t thread = 0;
-      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), thread);
-      if (error == std::errc{} && end == number.data() + number.size() && name.is_string())
-        names.emplace(thread, name.get<std::string>());
+      if (read_number(number, thread) && name.is_string()) names.emplace(thread, name.get<std::string>());
     }
     return names;
   }

@@ -159,32 +159,28 @@ void all_reduce_gradient(GradientRule& rule) {
             {0});
 }
 
-void reduce_gradient(GradientRule& rule) {
-  rule.emit({.kind = OpKind::kBroadcast,
+// The gradient goes through a collective of this kind, which has one attribute of the op besides the group.
+void gradient_through(GradientRule& rule, OpKind back, std::string_view attribute) {
+  rule.emit({.kind = back,
              .inputs = {rule.gradient(0)},
-             .attributes = with(same_group(rule), "root", rule.attributes().integer("root"))},
+             .attributes = with(same_group(rule), attribute, rule.attributes().integer(attribute))},
             {0});
+}
+
+void reduce_gradient(GradientRule& rule) {
+  gradient_through(rule, OpKind::kBroadcast, "root");
 }
 
 void broadcast_gradient(GradientRule& rule) {
-  rule.emit({.kind = OpKind::kReduce,
-             .inputs = {rule.gradient(0)},
-             .attributes = with(same_group(rule), "root", rule.attributes().integer("root"))},
-            {0});
+  gradient_through(rule, OpKind::kReduce, "root");
 }
 
 void all_gather_gradient(GradientRule& rule) {
-  rule.emit({.kind = OpKind::kReduceScatter,
-             .inputs = {rule.gradient(0)},
-             .attributes = with(same_group(rule), "axis", rule.attributes().integer("axis"))},
-            {0});
+  gradient_through(rule, OpKind::kReduceScatter, "axis");
 }
 
 void reduce_scatter_gradient(GradientRule& rule) {
-  rule.emit({.kind = OpKind::kAllGather,
-             .inputs = {rule.gradient(0)},
-             .attributes = with(same_group(rule), "axis", rule.attributes().integer("axis"))},
-            {0});
+  gradient_through(rule, OpKind::kAllGather, "axis");
 }
 
 void all_to_all_gradient(GradientRule& rule) {
@@ -195,6 +191,21 @@ void all_to_all_gradient(GradientRule& rule) {
 
 void copy_to_group_gradient(GradientRule& rule) {
   rule.emit({.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)}, {0});
+}
+
+// A collective of one tensor; the group comes before the other attributes.
+OpDefinition collective(OpKind kind, std::string name, std::vector<AttributeSpec> attributes,
+                        decltype(OpDefinition::infer) infer, decltype(OpDefinition::gradient) gradient) {
+  attributes.insert(attributes.begin(), {kGroup, kGroupSize});
+  return {.kind = kind,
+          .name = std::move(name),
+          .op_class = OpClass::kCollective,
+          .attributes = std::move(attributes),
+          .inputs = {"x"},
+          .infer = infer,
+          .cost = sends_input,
+          .saves = saves_nothing,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -331,40 +342,20 @@ OpDefinition all_reduce_grad_definition() {
 }
 
 OpDefinition reduce_definition() {
-  return {.kind = OpKind::kReduce,
-          .name = "reduce",
-          .op_class = OpClass::kCollective,
-          .attributes = {kGroup, kGroupSize, {"root", std::int64_t{0}}},
-          .inputs = {"x"},
-          .infer = infer_rooted,
-          .cost = sends_input,
-          .saves = saves_nothing,
-          .gradient = reduce_gradient,
-          .in_place_input = 0};
+  OpDefinition reduce =
+      collective(OpKind::kReduce, "reduce", {{"root", std::int64_t{0}}}, infer_rooted, reduce_gradient);
+  reduce.in_place_input = 0;
+  return reduce;
 }
 
 OpDefinition all_gather_definition() {
-  return {.kind = OpKind::kAllGather,
-          .name = "all_gather",
-          .op_class = OpClass::kCollective,
-          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}, {"again", false}},
-          .inputs = {"x"},
-          .infer = infer_all_gather,
-          .cost = sends_input,
-          .saves = saves_nothing,
-          .gradient = all_gather_gradient};
+  return collective(OpKind::kAllGather, "all_gather", {{"axis", std::int64_t{0}}, {"again", false}},
+                    infer_all_gather, all_gather_gradient);
 }
 
 OpDefinition reduce_scatter_definition() {
-  return {.kind = OpKind::kReduceScatter,
-          .name = "reduce_scatter",
-          .op_class = OpClass::kCollective,
-          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}},
-          .inputs = {"x"},
-          .infer = infer_reduce_scatter,
-          .cost = sends_input,
-          .saves = saves_nothing,
-          .gradient = reduce_scatter_gradient};
+  return collective(OpKind::kReduceScatter, "reduce_scatter", {{"axis", std::int64_t{0}}},
+                    infer_reduce_scatter, reduce_scatter_gradient);
 }
 
 OpDefinition bucket_reduce_scatter_definition() {
@@ -388,29 +379,16 @@ OpDefinition bucket_all_gather_definition() {
 }
 
 OpDefinition broadcast_definition() {
-  return {.kind = OpKind::kBroadcast,
-          .name = "broadcast",
-          .op_class = OpClass::kCollective,
-          .attributes = {kGroup, kGroupSize, {"root", std::int64_t{0}}},
-          .inputs = {"x"},
-          .infer = infer_rooted,
-          .cost = sends_input,
-          .saves = saves_nothing,
-          .gradient = broadcast_gradient,
-          .in_place_input = 0};
+  OpDefinition broadcast = collective(OpKind::kBroadcast, "broadcast", {{"root", std::int64_t{0}}},
+                                      infer_rooted, broadcast_gradient);
+  broadcast.in_place_input = 0;
+  return broadcast;
 }
 
 OpDefinition all_to_all_definition() {
-  return {
-      .kind = OpKind::kAllToAll,
-      .name = "all_to_all",
-      .op_class = OpClass::kCollective,
-      .attributes = {kGroup, kGroupSize, {"split_axis", std::int64_t{0}}, {"concat_axis", std::int64_t{0}}},
-      .inputs = {"x"},
-      .infer = infer_all_to_all,
-      .cost = sends_input,
-      .saves = saves_nothing,
-      .gradient = all_to_all_gradient};
+  return collective(OpKind::kAllToAll, "all_to_all",
+                    {{"split_axis", std::int64_t{0}}, {"concat_axis", std::int64_t{0}}}, infer_all_to_all,
+                    all_to_all_gradient);
 }
 
 OpDefinition copy_to_group_definition() {
