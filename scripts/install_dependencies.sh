@@ -11,7 +11,7 @@ case ${1:-} in
   --tests)
     packages=(
       libprotobuf-dev protobuf-compiler libpcre2-dev
-      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx python3-jsonschema libsimgrid-dev tmux
+      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx python3-jsonschema libsimgrid-dev tmux poppler-utils
     )
     ;;
   '')
@@ -60,7 +60,7 @@ install_browser() {
     apt update -qq && apt install --yes -qq --no-install-recommends "${wanted[@]}" || return 1
   fi
   web=$(dirname "$0")/../tests/web
-  [ -d "$web/node_modules/playwright-core" ] || (cd "$web" && npm ci --no-audit --no-fund --loglevel=error)
+  [ -d "$web/node_modules/axe-core" ] || (cd "$web" && npm ci --no-audit --no-fund --loglevel=error)
 }
 # Servers for tests that start them themselves (tests/slurm/cluster, tests/postgres/server): none of their services is started
 # here, nor by the packages, whether or not the machine has systemd.

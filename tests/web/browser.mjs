@@ -10,6 +10,7 @@
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
+import {createRequire} from 'node:module';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {chromium} from 'playwright-core';
@@ -24,18 +25,19 @@ export async function startBrowser(options = {}) {
     faults,
 
     /** Opens a file in a context of its own, and waits until the page says that it is drawn. */
-    async open(file, {width = 1200, height = 700, dark = false, touch = false, ready = true} = {}) {
+    async open(file, {width = 1200, height = 700, dark = false, touch = false, ready = true, fragment = ''} = {}) {
       const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light', hasTouch: touch, offline: true});
       const page = await context.newPage();
       const url = pathToFileURL(file).href;
       page.on('request', (request) => {
-        if (request.url() !== url && !request.url().startsWith('data:')) faults.push(`${file} asked for ${request.url()}`);
+        // What the page made itself may be saved.
+        if (request.url() !== url + fragment && request.url() !== url && !/^(data|blob):/.test(request.url())) faults.push(`${file} asked for ${request.url()}`);
       });
       page.on('pageerror', (error) => faults.push(`${file}: ${error.stack}`));
       page.on('console', (message) => {
         if (message.type() === 'error') faults.push(`${file}: ${message.text()}`);
       });
-      await page.goto(url);
+      await page.goto(url + fragment);
       if (ready) await page.waitForSelector('html[data-ready="true"]', {timeout: 60000});
       return page;
     },
@@ -52,6 +54,11 @@ export function run(program, ...words) {
   const result = spawnSync(program, words, {encoding: 'utf8'});
   assert.equal(result.status, 0, `${program} ${words.join(' ')}\n${result.stdout}${result.stderr}${result.error ?? ''}`);
   return result.stdout;
+}
+
+/** Whether a program is there. @param {string} name */
+export function hasProgram(name) {
+  return spawnSync(name, ['-v'], {encoding: 'utf8'}).error === undefined;
 }
 
 /** The folder for what a test writes: that of CMake, or one of its own. */
@@ -94,4 +101,38 @@ export async function colorsOf(page, selector, columns, rows) {
   }, {png, columns, rows});
   await helper.close();
   return colors;
+}
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds against its rules for people who read with the keyboard, a screen reader or little contrast. */
+export async function accessFaults(page) {
+  await page.evaluate(axe);
+  const faults = await page.evaluate(async () => (await globalThis.axe.run(document, {resultTypes: ['violations']})).violations.map(
+      ({id, help, nodes}) => `${id} (${help}): ${nodes.slice(0, 4).map((node) => `${node.target.join(' ')}: ${node.failureSummary.replace(/\s+/g, ' ')}`).join(' | ')}`));
+  return faults;
+}
+
+/** Opens a file light and dark, narrow and wide, and fails where axe-core finds something. */
+export async function expectAccess(browser, file, act = async () => {}) {
+  const found = [];
+  for (const dark of [false, true]) {
+    for (const width of [900, 1600]) {
+      const page = await browser.open(file, {width, height: 900, dark});
+      await act(page);
+      for (const fault of await accessFaults(page)) found.push(`${dark ? 'dark' : 'light'}, ${width} px: ${fault}`);
+      await page.close();
+    }
+  }
+  assert.deepEqual(found, []);
+}
+
+/** The words of a page on paper, with their places: [{text, x, y}] by sheet, in points from its top left. Needs pdftotext. */
+export async function printedWords(page, options = {}) {
+  const file = path.join(fs.mkdtempSync(path.join(process.env.TMPDIR ?? '/tmp', 'nadi-print-')), 'page.pdf');
+  fs.writeFileSync(file, await page.pdf({preferCSSPageSize: true, printBackground: true, ...options}));
+  const text = run('pdftotext', '-bbox', file, '-');
+  fs.rmSync(path.dirname(file), {recursive: true});
+  return text.split('<page ').slice(1).map((sheet) => [...sheet.matchAll(/<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">([^<]*)</g)].map(
+      ([, x0, y0, x1, y1, word]) => ({text: word, x: (Number(x0) + Number(x1)) / 2, y: (Number(y0) + Number(y1)) / 2})));
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {colorsOf, program, run, startBrowser, testFolder} from './browser.mjs';
+import {colorsOf, expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('graph');
 const file = (name) => path.join(folder, name);
@@ -222,4 +222,30 @@ test('100,000 nodes open by layer', async () => {
   await page.evaluate(() => globalThis.nadiGraph.toggle(50));
   assert.ok((await stateOf(page)).items > 100);
   await page.close();
+});
+
+test('the address leads back to what was looked at', async () => {
+  const page = await browser.open(file('small.html'));
+  await page.locator('#search').fill('layers.2');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => location.hash.includes('search=') && location.hash.includes('item='));
+  const state = (each) => each.evaluate(() => ({...document.getElementById('graph').dataset, open: globalThis.nadiGraph.scene.openBoxes()}));
+  const before = await state(page);
+  const fragment = await page.evaluate(() => location.hash);
+  await page.close();
+  const again = await browser.open(file('small.html'), {fragment});
+  const after = await state(again);
+  assert.deepEqual([after.selected, after.found, after.items, after.open], [before.selected, before.found, before.items, before.open]);
+  await again.close();
+  const odd = await browser.open(file('small.html'), {fragment: '#open=5.99999.x&item=-7&scale=0&left=1&top=1'});
+  assert.equal((await state(odd)).selected, '');
+  await odd.close();
+});
+
+test('axe-core finds nothing', async () => {
+  await expectAccess(browser, file('small.html'));
+  await expectAccess(browser, file('small.html'), async (page) => {
+    await page.locator('#search').fill('op1');
+    await page.keyboard.press('Enter');
+  });
 });

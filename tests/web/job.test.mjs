@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {program, run, startBrowser, testFolder} from './browser.mjs';
+import {expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('job');
 const file = (name) => path.join(folder, name);
@@ -92,4 +92,8 @@ test('a folder with next to nothing, and names that are HTML', async () => {
   assert.equal(await page.locator('b').count(), 0);
   assert.match(await page.locator('#notes').innerText(), /no node printed an iteration/);
   await page.close();
+});
+
+test('axe-core finds nothing', async () => {
+  for (const name of ['job.html', 'two.html', 'empty.html']) await expectAccess(browser, file(name));
 });

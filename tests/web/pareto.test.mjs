@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {program, run, startBrowser, testFolder} from './browser.mjs';
+import {expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('pareto');
 const file = (name) => path.join(folder, name);
@@ -88,4 +88,21 @@ test('fits a telephone and darkness', async () => {
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(20, 23, 28)');
   await page.screenshot({path: file('pareto_narrow.png')});
   await page.close();
+});
+
+test('the address leads back to what was looked at', async () => {
+  const page = await browser.open(file('pareto.html'));
+  await page.locator('#money').selectOption({index: 1});
+  await page.locator('#behind').click();
+  await page.waitForFunction(() => location.hash.includes('money=') && location.hash.includes('behind=0'));
+  const [money, fragment] = [await page.locator('#money').inputValue(), await page.evaluate(() => location.hash)];
+  await page.close();
+  const again = await browser.open(file('pareto.html'), {fragment});
+  assert.equal(await again.locator('#money').inputValue(), money);
+  assert.equal(await again.locator('#behind').getAttribute('aria-pressed'), 'false');
+  await again.close();
+});
+
+test('axe-core finds nothing', async () => {
+  await expectAccess(browser, file('pareto.html'));
 });

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
-import {colorsOf, program, run, startBrowser, testFolder} from './browser.mjs';
+import {colorsOf, expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('report');
 const file = (name) => path.join(folder, name);
@@ -284,4 +284,37 @@ test('fits a narrow screen, and prints as a short report', async () => {
   const pages = pdf.match(/\/Type\s*\/Page\b/g).length;
   assert.ok(pages >= 1 && pages <= 5, `${pages} pages`);
   await page.close();
+});
+
+test('a table is copied as CSV, with all columns', async () => {
+  const page = await browser.open(file('run.html'));
+  const csv = await page.evaluate(async () => {
+    let copied = '';
+    Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { copied = text; }}});
+    document.querySelector('#table-ops button[title^="Copy"]').click();
+    await new Promise((done) => setTimeout(done, 50));
+    return copied;
+  });
+  const {tables} = (await pageData('run.html')).runs[0];
+  const ops = tables.find((table) => table.name === 'ops');
+  const lines = csv.trimEnd().split('\r\n');
+  assert.equal(lines[0], ops.columns.map((column) => column.key).join(','));
+  assert.equal(lines.length, ops.values[0].length + 1);
+  await page.close();
+});
+
+test('the address leads back to the run, the rows and the part that were looked at', async () => {
+  const page = await browser.open(file('two.html'));
+  await page.getByRole('tab').nth(1).click();
+  await page.waitForFunction(() => location.hash.includes('run=1'));
+  const fragment = await page.evaluate(() => location.hash);
+  await page.close();
+  const again = await browser.open(file('two.html'), {fragment: fragment + '&part=ops'});
+  assert.equal(await again.getByRole('tab').nth(1).getAttribute('aria-selected'), 'true');
+  assert.ok(await again.evaluate(() => scrollY) > 0);
+  await again.close();
+});
+
+test('axe-core finds nothing', async () => {
+  for (const name of ['run.html', 'two.html']) await expectAccess(browser, file(name));
 });

@@ -224,6 +224,25 @@ TimelineView random_events() {
   return view;
 }
 
+// Sixteen ranks of a simulated step: all but rank 3 do the same at the same times, and names are long.
+TimelineView replicas() {
+  TimelineView view;
+  view.title = "sixteen replicas";
+  for (int rank = 0; rank < 16; ++rank) {
+    const std::uint32_t group = view.add_group("rank " + std::to_string(rank) + ", stage 0, tensor-parallel rank 0 of 1");
+    const std::uint32_t lane = view.add_lane({.name = "computation of the stage", .group = group});
+    const std::uint32_t network = view.add_lane({.name = "communication", .group = group});
+    for (int i = 0; i < 5; ++i)
+      view.add(lane, {.start = i * 100 * us,
+                      .duration = (rank == 3 ? 95 : 90) * us,
+                      .label = view.label("layer " + std::to_string(i), TimelineKind::kCompute)});
+    view.add(network, {.start = 500 * us,
+                       .duration = 60 * us,
+                       .label = view.label("all_reduce", TimelineKind::kCommunication)});
+  }
+  return view;
+}
+
 int write_samples(const fs::path& folder) {
   fs::create_directories(folder);
   write_timeline_page(two_ranks(), folder / "two_ranks.html", Overwrite::kAllow);
@@ -231,6 +250,7 @@ int write_samples(const fs::path& folder) {
   write_timeline_page(pipeline(), folder / "pipeline.html", Overwrite::kAllow);
   write_timeline_page(hostile(), folder / "hostile.html", Overwrite::kAllow);
   write_timeline_page(random_events(), folder / "random.html", Overwrite::kAllow);
+  write_timeline_page(replicas(), folder / "replicas.html", Overwrite::kAllow);
   write_timeline_page(TimelineView{}, folder / "empty.html", Overwrite::kAllow);
   return 0;
 }

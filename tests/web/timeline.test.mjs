@@ -1,8 +1,9 @@
 // The page of a timeline in a real browser.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {colorsOf, program, run, startBrowser, testFolder} from './browser.mjs';
+import {colorsOf, expectAccess, hasProgram, printedWords, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('timeline');
 const sample = (name) => path.join(folder, name + '.html');
@@ -337,8 +338,11 @@ test('pictures look as they should', async () => {
     const {chart} = globalThis.nadiTimeline;
     return chart.xOf(t) / chart.width;
   }, time) * columns)];
-  close(await at(50e3), [88, 165, 224], 'the first forward is blue');
-  close(await at(1100e3), [58, 168, 118], 'the first backward is green');
+  close(await at(50e3), [122, 187, 238], 'the first forward is blue');
+  close(await at(1100e3), [31, 128, 87], 'the first backward is green');
+  // In grey, forward and backward are far apart, too.
+  const grey = ([red, green, blue]) => 0.299 * red + 0.587 * green + 0.114 * blue;
+  assert.ok(grey(await at(50e3)) - grey(await at(1100e3)) > 60);
   close(await at(700e3), [215, 218, 224], 'a bubble is grey');
   close(colors[colors.length - columns], [255, 255, 255], 'nothing below the lanes');
   await page.close();
@@ -351,7 +355,6 @@ test('an empty timeline opens, and one that was cut short says so', async () => 
   await page.keyboard.press('m');
   await page.keyboard.press('ArrowRight');
   await page.close();
-  const fs = await import('node:fs');
   const whole = fs.readFileSync(sample('two_ranks'), 'utf8');
   // Without the block of starts, but with the script.
   fs.writeFileSync(path.join(folder, 'cut.html'), whole.replace(/<script type="application\/octet-stream" data-block="starts".*?<\/script>/s, ''));
@@ -388,4 +391,136 @@ test('hostile names neither run nor break the page', async () => {
   assert.equal(await page.evaluate(() => document.querySelectorAll('img').length), 0);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing widens the page');
   await page.close();
+});
+
+test('replicas that do the same are one row, which opens', async () => {
+  const page = await browser.open(sample('replicas'));
+  const names = () => page.evaluate(() => globalThis.nadiTimeline.layout.labels.map((label) => label.name));
+  assert.deepEqual((await names()).filter((name) => name.startsWith('rank') || name.startsWith('and')),
+      ['rank 0, stage 0, tensor-parallel rank 0 of 1', 'and 14 like it', 'rank 3, stage 0, tensor-parallel rank 0 of 1']);
+  await page.getByRole('button', {name: 'and 14 like it'}).click();
+  assert.equal((await names()).filter((name) => name.startsWith('rank')).length, 16);
+  await page.getByRole('button', {name: 'and 14 like it'}).click();
+  // An event of a rank that is not shown opens what it is in.
+  await page.evaluate(() => {
+    const {chart, data} = globalThis.nadiTimeline;
+    const event = Array.from({length: data.count}, (_, i) => i).find((i) => data.groups[data.lanes[data.tracks[data.trackOf(i)].lane].group].number === 7);
+    chart.goTo(event, false);
+  });
+  assert.equal((await names()).filter((name) => name.startsWith('rank')).length, 16);
+  await page.close();
+});
+
+test('names have the room that they need, and the reader moves the edge', async () => {
+  const page = await browser.open(sample('replicas'));
+  const cut = () => page.evaluate(() => [...document.querySelectorAll('.label-name')].filter((each) => each.scrollWidth > each.clientWidth + 1).length);
+  assert.equal(await cut(), 0);
+  const width = () => page.locator('.lane-labels').evaluate((each) => each.clientWidth);
+  const before = await width();
+  await page.locator('.splitter').focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(await width(), before - 24);
+  const place = await page.locator('.splitter').boundingBox();
+  await page.mouse.move(place.x + 3, place.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(place.x - 97, place.y + 50);
+  await page.mouse.up();
+  assert.ok(Math.abs(await width() - (before - 124)) <= 4);
+  await page.close();
+});
+
+test('the address leads back to what was looked at', async () => {
+  const page = await browser.open(sample('two_ranks'));
+  await page.evaluate(() => globalThis.nadiTimeline.chart.show(200e3, 500e3));
+  const place = await placeOf(page, 'gemm_bf16_128x128', 1);
+  await page.mouse.click(place.x, place.y);
+  await page.locator('#search').fill('gemm');
+  await page.waitForFunction(() => location.hash.includes('search=gemm') && location.hash.includes('event='));
+  const before = await stateOf(page);
+  const fragment = await page.evaluate(() => location.hash);
+  await page.close();
+  const again = await browser.open(sample('two_ranks'), {fragment});
+  const after = await stateOf(again);
+  assert.ok(Math.abs(after.begin - before.begin) < 2 && Math.abs(after.end - before.end) < 2);
+  assert.equal(after.selected, before.selected);
+  assert.equal(await again.locator('#search').inputValue(), 'gemm');
+  assert.match(await again.locator('#search-result').innerText(), /^16 found$/);
+  await again.close();
+  // An address that somebody has changed shows what it can.
+  const odd = await browser.open(sample('two_ranks'), {fragment: '#begin=x&end=-5&event=99999999&scroll=1e99&search=%00'});
+  assert.equal((await stateOf(odd)).selected, null);
+  await odd.close();
+});
+
+test('what is shown is saved as PNG and SVG', async () => {
+  const page = await browser.open(sample('replicas'));
+  const saved = async (button) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator(button).click()]);
+    return {name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path())};
+  };
+  const svg = await saved('#save-svg');
+  assert.equal(svg.name, 'sixteen-replicas.svg');
+  assert.match(svg.bytes.toString(), /^<svg[^]*sixteen replicas[^]*computation of the stage[^]*<\/svg>$/);
+  const png = await saved('#save-png');
+  assert.equal(png.name, 'sixteen-replicas.png');
+  assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
+  assert.ok(png.bytes.readUInt32BE(16) > 2000 && png.bytes.length > 20000);
+  await page.close();
+});
+
+test('paper shows what the screen shows, names beside their rows', {skip: !hasProgram('pdftotext') && 'pdftotext is not there'}, async () => {
+  for (const dark of [false, true]) {
+    const page = await browser.open(sample('replicas'), {dark});
+    const boxes = await page.evaluate(() => {
+      const {layout} = globalThis.nadiTimeline;
+      return layout.labels.filter((label) => label.kind === 'group').map((label) => [label.name.split(',')[0].split(' ')[1], label.y + label.height / 2]);
+    });
+    const sheets = await printedWords(page);
+    const words = sheets.flat();
+    const ranks = boxes.map(([number]) => {
+      const at = words.findIndex((word, i) => word.text === 'rank' && words[i + 1]?.text === `${number},`);
+      assert.ok(at >= 0, `rank ${number} is not on the paper: ${words.map((word) => word.text).join(' ')}`);
+      return words[at];
+    });
+    // Places on paper are those of the screen times one factor, which the width of the picture gives.
+    const scale = (ranks[1].y - ranks[0].y) / (boxes[1][1] - boxes[0][1]);
+    assert.ok(scale > 0.4 && scale < 1.5, `scale ${scale}`);
+    for (const name of ['computation', 'communication', 'and']) assert.ok(words.some((word) => word.text === name), name);
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    const rows = await page.evaluate(async () => {
+      const picture = document.querySelector('.timeline-picture');
+      const image = picture.querySelector('image');
+      const shown = new Image();
+      shown.src = image.getAttribute('href');
+      await shown.decode();
+      const canvas = new OffscreenCanvas(shown.width, shown.height);
+      const context = canvas.getContext('2d');
+      context.drawImage(shown, 0, 0);
+      const sharp = shown.height / Number(image.getAttribute('height'));
+      const top = Number(image.getAttribute('y'));
+      const group = Number(/translate\(0 ([\d.]+)\)/.exec(picture.querySelector('g').getAttribute('transform'))[1]);
+      // The pixels in the middle of the lane that stands beside each name of a lane.
+      return [...picture.querySelectorAll('g text')].filter((text) => /^(computation|communication)/.test(text.textContent)).map((text) => {
+        const y = group + Number(text.getAttribute('y')) - 4 - top;
+        const {data, width} = context.getImageData(0, Math.round(y * sharp), shown.width, 1);
+        let red = 0, blue = 0;
+        for (let x = 0; x < width; ++x) {
+          if (data[4 * x] > data[4 * x + 2] + 40) ++red;
+          if (data[4 * x + 2] > data[4 * x] + 40) ++blue;
+        }
+        return [text.textContent.split(' ')[0], red > 20, blue > 20];
+      });
+    });
+    assert.deepEqual(rows, [['computation', false, true], ['communication', true, false], ['computation', false, true], ['communication', true, false]]);
+    await page.close();
+  }
+});
+
+test('axe-core finds nothing', async () => {
+  for (const name of ['two_ranks', 'pipeline', 'replicas', 'predicted']) await expectAccess(browser, sample(name));
+  await expectAccess(browser, sample('two_ranks'), async (page) => {
+    const place = await placeOf(page, 'gemm_bf16_128x128', 1);
+    await page.mouse.click(place.x, place.y);
+    await page.waitForSelector('#panel:not([hidden])');
+  });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
-import {program, run, startBrowser, testFolder} from './browser.mjs';
+import {expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('tune');
 const file = (name) => path.join(folder, name);
@@ -113,4 +113,14 @@ test('fits small windows', async () => {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
   assert.ok(!wide);
   await page.close();
+});
+
+test('the address leads back to what was looked at', async () => {
+  const page = await browser.open(file('two.html'), {fragment: '#objective=1'});
+  assert.equal(await page.locator('#objective').inputValue(), '1');
+  await page.close();
+});
+
+test('axe-core finds nothing', async () => {
+  for (const name of ['s.html', 'two.html']) await expectAccess(browser, file(name));
 });

@@ -18,6 +18,9 @@
 namespace nadi::inline show {
 namespace {
 
+// Ops that are launched one after the other may have so much between them.
+constexpr Nanoseconds kLaunchGap{50'000};
+
 // A rank as a stage, before it is known which pipeline it belongs to.
 struct TracedStage {
   PipelineStage stage;
@@ -126,9 +129,13 @@ class RankStage {
     return at != calls.end() && at->row == row ? at->size.value_or(Bytes{}) : Bytes{};
   }
 
-  // Ops in a row are one box.
+  // Ops in a row are one box. Where the optimizer waits, for a reduction say, its box ends.
   void add_optimizer(std::string_view name, Nanoseconds start, Nanoseconds end, PipelineStage& stage) {
-    if (last_ == Last::kOptimizer && stage.optimizer.back().name == name)
+    const auto follows = [&](const PipelineExtra& before) {
+      const Nanoseconds gap = start - before.end;
+      return before.name == name && (gap <= kLaunchGap || gap * 10 <= before.end - before.start);
+    };
+    if (last_ == Last::kOptimizer && follows(stage.optimizer.back()))
       stage.optimizer.back().end = std::max(stage.optimizer.back().end, end);
     else
       stage.optimizer.push_back({.name = std::string(name), .start = start, .end = end});

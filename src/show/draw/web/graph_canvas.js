@@ -22,6 +22,8 @@ export class GraphCanvas {
     /** @type {Set<number>} */
     this.found = new Set();
     this.waiting = false;
+    /** @type {() => void} */
+    this.onDraw = () => {};
     this.readColors();
   }
 
@@ -103,6 +105,7 @@ export class GraphCanvas {
     requestAnimationFrame(() => {
       this.waiting = false;
       this.draw();
+      this.onDraw();
     });
   }
 

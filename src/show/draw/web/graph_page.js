@@ -5,7 +5,10 @@ import {readGraphData} from './graph_data.js';
 import {foundList, graphDetails, searchGraph} from './graph_details.js';
 import {GraphScene} from './graph_scene.js';
 import {pageHead} from './page_data.js';
+import {copyLinkButton, link, linkedNumber, linkedState} from './page_link.js';
+import {fileName, pngOf, saveFile, svgText} from './save_file.js';
 import {helpDialog, isTyping, openShell, showFailure} from './shell.js';
+import {svgElement} from './svg.js';
 import {onThemeChange, toggleTheme} from './theme.js';
 
 const kGraphKeys = [['W A S D', 'move; the arrow keys do, too'], ['+ -', 'zoom in and out; so do the wheel and two fingers'],
@@ -25,6 +28,10 @@ class GraphPage {
     const button = (id, text, title, act) => element('button', {class: 'tool', type: 'button', id, title, onclick: act}, text);
     tools.append(legend(), this.search, button('fit', 'Fit', 'Everything in the window (F)', () => this.view.fitAll()),
         button('close', 'Close boxes', 'Close all boxes (C)', () => this.closeAll()),
+        copyLinkButton(),
+        button('save-png', 'PNG', 'Save what is shown as a picture (PNG)', async () => saveFile(fileName(document.title, 'png'), await pngOf(this.picture(), 'white'))),
+        button('save-svg', 'SVG', 'Save what is shown as a picture (SVG)',
+            () => saveFile(fileName(document.title, 'svg'), new Blob([svgText(this.picture())], {type: 'image/svg+xml'}))),
         button('keys', 'Keys', 'Keys (?)', () => this.help.showModal()));
     const canvas = /** @type {HTMLCanvasElement} */ (element('canvas', {id: 'graph', tabindex: '0', role: 'img',
         'aria-label': 'The graph; keys are listed with ?'}));
@@ -40,9 +47,54 @@ class GraphPage {
       this.view.readColors();
       this.view.redraw();
     });
+    addEventListener('beforeprint', () => {
+      this.printed = this.picture();
+      this.printed.classList.add('graph-picture');
+      canvas.after(this.printed);
+    });
+    addEventListener('afterprint', () => this.printed?.remove());
     this.view.resize();
     this.view.fit();
     this.tell();
+    this.followLink();
+  }
+
+  /** Shows what the address says, and keeps it up to date from then on. */
+  followLink() {
+    const given = linkedState();
+    const boxes = (given.get('open') ?? '').split('.').filter((each) => each !== '').map(Number);
+    if (boxes.length > 0 && boxes.every((box) => Number.isInteger(box) && box >= 0 && box < this.data.boxCount)) this.scene.openOnly(boxes);
+    const search = given.get('search');
+    if (search) {
+      this.search.value = search;
+      this.find();
+    }
+    const item = linkedNumber('item');
+    if (item !== null && this.scene.places.has(item)) this.select(item);
+    const [left, top, scale] = ['left', 'top', 'scale'].map(linkedNumber);
+    if (left !== null && top !== null && scale !== null && scale > 0) Object.assign(this.view, {left, top, scale});
+    this.view.redraw();
+    this.tell();
+    this.view.onDraw = () => {
+      clearTimeout(this.linking);
+      this.linking = setTimeout(() => this.keepLink(), 200);
+    };
+  }
+
+  keepLink() {
+    const {view, scene} = this;
+    const open = scene.openBoxes();
+    link({left: Math.round(view.left), top: Math.round(view.top), scale: Number(view.scale.toPrecision(3)),
+      item: view.selected < 0 ? null : view.selected, search: this.search.value.trim() || null, open: open.length > 400 ? null : open.join('.')});
+  }
+
+  /** What is in sight as a picture: its pixels, since a graph may have a hundred thousand items. */
+  picture() {
+    const {canvas} = this.view;
+    this.view.draw();
+    const {clientWidth: width, clientHeight: height} = canvas;
+    return svgElement('svg', {xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${width} ${height}`},
+        svgElement('image', {width, height, href: canvas.toDataURL('image/png')}));
   }
 
   /** State for those who look from outside: tests. */

@@ -137,6 +137,17 @@ export class GraphScene {
     return this.isBox(item) ? this.data.boxParent[item] : this.data.box[item - this.data.boxCount];
   }
 
+  openBoxes() {
+    return Array.from(this.open.keys()).filter((box) => this.open[box]);
+  }
+
+  /** @param {number[]} boxes */
+  openOnly(boxes) {
+    this.open.fill(0);
+    for (const box of boxes) this.open[box] = 1;
+    this.update();
+  }
+
   toggle(box) {
     this.open[box] = this.open[box] ? 0 : 1;
     this.update();

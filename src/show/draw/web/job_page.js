@@ -5,6 +5,8 @@ import {DeviceMap} from './job_devices.js';
 import {asNumber, counted, dateText, comparedText, jobCard, jobTable, nameList, shortNumber, timeOrDash} from './job_figures.js';
 import {JobPlot} from './job_plot.js';
 import {pageHead, readBlock} from './page_data.js';
+import {copyLinkButton, showLinkedPart} from './page_link.js';
+import {offerSaves} from './page_saves.js';
 import {helpDialog, isTyping, openShell, showFailure} from './shell.js';
 import {toggleTheme} from './theme.js';
 import {TimelineData} from './timeline_data.js';
@@ -358,13 +360,15 @@ async function openJob() {
     report.notes.length > 0 ? section('notes', 'Notes', element('ul', null, ...report.notes.map((note) => element('li', null, oneLine(note, 1000))))) : null,
   ].filter((part) => part !== null));
   const help = helpDialog(kJobKeys);
-  tools.append(element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
+  tools.append(...(timeline ? [] : [copyLinkButton()]), element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
   const nav = element('nav', {class: 'sections', 'aria-label': 'Sections'}, ...parts.map((part) => element('a', {href: `#${part.id}`}, part.querySelector('h2').textContent)));
   main.before(nav);
   main.append(...parts);
   footer.append(`Nadi ${report.nadi_version}. Folders: ${report.folders.map((folder) => oneLine(folder, 200)).join(', ')}`);
   timeline?.open();
   listenToJobKeys(parts, help);
+  offerSaves(main);
+  showLinkedPart();
   document.documentElement.dataset.ready = 'true';
 }
 

@@ -3,6 +3,9 @@ import {element, oneLine} from './dom.js';
 import {formatBytes, formatCount, formatTime} from './format.js';
 import {pageHead, readBlock} from './page_data.js';
 import {ParetoPlot, dollarText, timeOfPlan} from './pareto_plot.js';
+import {copyLinkButton, link, linkedState} from './page_link.js';
+import {offerSaves} from './page_saves.js';
+import {copyText} from './save_file.js';
 import {helpDialog, isTyping, openShell, showFailure} from './shell.js';
 import {toggleTheme} from './theme.js';
 
@@ -13,18 +16,8 @@ const kMoneyAxes = [
 ];
 
 /** Copies a text, and says so for a moment. @param {string} text @param {HTMLElement} place */
-async function copyText(text, place) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    // Pages from a disk may have no clipboard of their own: the old way needs a field.
-    const field = /** @type {HTMLTextAreaElement} */ (element('textarea', {class: 'copy-field', readonly: true}));
-    field.value = text;
-    document.body.append(field);
-    field.select();
-    document.execCommand('copy');
-    field.remove();
-  }
+async function copyAndTell(text, place) {
+  await copyText(text);
   place.textContent = 'Copied: ' + oneLine(text, 160);
   place.classList.add('shown');
   clearTimeout(Number(place.dataset.timer));
@@ -70,7 +63,7 @@ async function openPareto() {
   const front = data.points.filter((plan) => plan.front).sort((a, b) => timeOfPlan(a) - timeOfPlan(b));
   const toast = element('p', {class: 'toast', role: 'status', 'aria-live': 'polite'});
   const card = element('div', {class: 'plan-card', hidden: true, role: 'tooltip'});
-  const copy = (plan) => copyText(plan.flags, toast);
+  const copy = (plan) => copyAndTell(plan.flags, toast);
   const showCard = (plan, x, y) => {
     card.hidden = plan === null;
     if (plan === null) return;
@@ -90,7 +83,13 @@ async function openPareto() {
     for (const row of table.querySelectorAll('tbody tr'))
       row.classList.toggle('marked', plan !== null && front[Number(/** @type {HTMLElement} */ (row).dataset.place)] === plan);
   };
-  const money = /** @type {HTMLSelectElement} */ (element('select', {id: 'money', 'aria-label': 'What money is counted by', onchange: () => plot.setMoney(money.value, kMoneyAxes.find((axis) => axis.key === money.value).name)},
+  const given = linkedState();
+  const setMoney = (key) => {
+    plot.setMoney(key, kMoneyAxes.find((axis) => axis.key === key).name);
+    link({money: key === kMoneyAxes[0].key ? null : key});
+    offerSaves(main);
+  };
+  const money = /** @type {HTMLSelectElement} */ (element('select', {id: 'money', 'aria-label': 'What money is counted by', onchange: () => setMoney(money.value)},
       ...kMoneyAxes.map((axis) => element('option', {value: axis.key}, axis.name))));
   const press = (name, id, title, pressed, change) => {
     const button = element('button', {class: 'tool', type: 'button', id, title, 'aria-pressed': String(pressed), onclick: () => {
@@ -100,17 +99,31 @@ async function openPareto() {
     }}, name);
     return button;
   };
-  const logarithmic = press('Log scale', 'log', 'Logarithmic axes (L)', plot.logarithmic, (on) => plot.setLogarithmic(on));
-  const behind = press('Plans behind', 'behind', 'Show plans behind the front (B)', true, (on) => plot.setBehind(on));
+  const logarithmic = press('Log scale', 'log', 'Logarithmic axes (L)', plot.logarithmic, (on) => {
+    plot.setLogarithmic(on);
+    link({log: on ? 1 : 0});
+    offerSaves(main);
+  });
+  const behind = press('Plans behind', 'behind', 'Show plans behind the front (B)', true, (on) => {
+    plot.setBehind(on);
+    link({behind: on ? null : 0});
+    offerSaves(main);
+  });
   const help = helpDialog([['L', 'logarithmic or linear axes'], ['B', 'show or hide plans behind the front'], ['← →', 'step along the front'],
     ['Enter', 'copy the flags of the plan'], ['T', 'light or dark'], ['?', 'this list']]);
-  tools.append(money, logarithmic, behind, element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
+  tools.append(money, logarithmic, behind, copyLinkButton(), element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
   main.append(
       element('p', {class: 'note'}, `${formatCount(front.length)} plan${front.length === 1 ? ' is' : 's are'} on the front: no other is both faster and cheaper. `, oneLine(data.note, 300)),
       element('div', {class: 'plot-place'}, plot.holder, card),
       element('h2', null, 'The front'), element('div', {class: 'table-place'}, table), toast);
-  plot.setMoney(kMoneyAxes[0].key, kMoneyAxes[0].name);
-  addEventListener('resize', () => plot.draw());
+  money.value = kMoneyAxes.some((axis) => axis.key === given.get('money')) ? given.get('money') : kMoneyAxes[0].key;
+  setMoney(money.value);
+  if (given.has('log') && (given.get('log') === '1') !== plot.logarithmic) logarithmic.click();
+  if (given.get('behind') === '0') behind.click();
+  addEventListener('resize', () => {
+    plot.draw();
+    offerSaves(main);
+  });
   addEventListener('keydown', (event) => {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
     if (event.key === 'l' || event.key === 'L') logarithmic.click();

@@ -9,6 +9,8 @@ import {headlineCards, verdictBox} from './report_headline.js';
 import {durationHistogram, stepPlot} from './report_plots.js';
 import {StripView} from './report_strip.js';
 import {TableView} from './report_table.js';
+import {copyLinkButton, link, linkedNumber, linkedState, showLinkedPart} from './page_link.js';
+import {offerSaves} from './page_saves.js';
 import {helpDialog, isTyping, openShell, showFailure} from './shell.js';
 import {toggleTheme} from './theme.js';
 
@@ -187,8 +189,10 @@ function runTabs(runs, view) {
     if (!views.has(place)) views.set(place, view(runs[place]));
     holder.replaceChildren(views.get(place));
     tabs.forEach((tab, each) => tab.setAttribute('aria-selected', String(each === place)));
+    link({run: place === 0 ? null : place});
+    offerSaves(holder);
   };
-  show(0);
+  show(linkedNumber('run') === 1 ? 1 : 0);
   return [element('div', {class: 'tabs', role: 'tablist', 'aria-label': 'Run'}, ...tabs), holder];
 }
 
@@ -206,7 +210,7 @@ async function openReport() {
   const help = helpDialog([['/', 'filter ops'], ['T', 'light or dark'], ['Tab', 'from one control to the next'],
     ['\u2190 \u2191 \u2192 \u2193', 'from cell to cell of a table; along the timeline'], ['Enter', 'how a figure was computed'], ['+ - 0', 'zoom the timeline in and out; show all of it'],
     ['Esc', 'close a window'], ['?', 'this list']]);
-  tools.append(element('button', {class: 'tool', type: 'button', onclick: () => print()}, 'Print'),
+  tools.append(copyLinkButton(), element('button', {class: 'tool', type: 'button', onclick: () => print()}, 'Print'),
       element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys (?)'));
   addEventListener('keydown', (event) => {
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -219,7 +223,24 @@ async function openReport() {
       event.preventDefault();
     }
   });
+  offerSaves(main);
+  keepFilter(main);
+  showLinkedPart();
   document.documentElement.dataset.ready = 'true';
+}
+
+/** The words that the tables are filtered by stand in the address, by table. @param {HTMLElement} main */
+function keepFilter(main) {
+  const given = linkedState();
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (main.querySelectorAll('.table-view input[type=search]'))) {
+    const name = field.closest('.table-view').id.replace('table-', 'filter-');
+    const words = given.get(name);
+    if (words) {
+      field.value = words;
+      field.dispatchEvent(new Event('input'));
+    }
+    field.addEventListener('input', () => link({[name]: field.value.trim() || null}));
+  }
 }
 
 openReport().catch(showFailure);

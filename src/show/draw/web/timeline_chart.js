@@ -58,17 +58,38 @@ export class TimelineChart {
 
   /** Takes the size that the canvas has on the page. */
   resize() {
-    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     this.width = Math.max(this.canvas.clientWidth, 50);
     this.height = Math.max(this.canvas.clientHeight, 50);
+    this.sharpen(Math.min(globalThis.devicePixelRatio || 1, 2));
+    this.setScroll(this.scroll);
+    this.redraw();
+  }
+
+  /** Draws so many pixels for each of CSS from now on. @param {number} ratio */
+  sharpen(ratio) {
     this.ratio = ratio;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.image = new ImageData(this.canvas.width, this.canvas.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
     this.line = new PixelLine(this.canvas.width);
-    this.setScroll(this.scroll);
-    this.redraw();
+  }
+
+  /** What is in sight as a PNG, down to `height`, without what the pointer is on. @param {number} ratio @param {number} height
+   *  @returns {string} a data: address */
+  picture(ratio, height) {
+    const before = {ratio: this.ratio, hovered: this.hovered};
+    this.hovered = null;
+    this.sharpen(ratio);
+    this.draw();
+    const cut = document.createElement('canvas');
+    cut.width = this.canvas.width;
+    cut.height = Math.max(Math.round(height * ratio), 1);
+    cut.getContext('2d').drawImage(this.canvas, 0, 0);
+    this.hovered = before.hovered;
+    this.sharpen(before.ratio);
+    this.draw();
+    return cut.toDataURL('image/png');
   }
 
   /** Draws with the next frame. */

@@ -1,6 +1,8 @@
 // A timeline with its tools, lanes, strip of the whole and panel, in whatever page: puts the parts together.
 import {element, oneLine} from './dom.js';
 import {formatCount, formatTime} from './format.js';
+import {copyLinkButton, link, linkedNumber, linkedState} from './page_link.js';
+import {fileName, pngOf, saveFile, svgText} from './save_file.js';
 import {helpDialog} from './shell.js';
 import {onThemeChange, toggleTheme} from './theme.js';
 import {TimelineChart} from './timeline_chart.js';
@@ -12,7 +14,9 @@ import {TimelineLayout} from './timeline_layout.js';
 import {TimelineMinimap} from './timeline_minimap.js';
 import {TimelinePalette, pixelColor} from './timeline_palette.js';
 import {TimelinePanel, kindSwatch} from './timeline_panel.js';
+import {timelinePicture} from './timeline_picture.js';
 import {TimelineSearch} from './timeline_search.js';
+import {TimelineSplitter} from './timeline_splitter.js';
 import {listenToWalking} from './timeline_walk.js';
 
 /** @typedef {import('./timeline_data.js').TimelineData} TimelineData */
@@ -38,6 +42,12 @@ export class TimelineFrame {
     this.labels.update();
     this.pointerX = null;
     this.listen();
+    this.followLink();
+  }
+
+  /** The width of the column of names. */
+  get labelWidth() {
+    return this.labelColumn.offsetWidth;
   }
 
   /** @param {HTMLElement} tools */
@@ -53,7 +63,12 @@ export class TimelineFrame {
     tools.append(element('div', {class: 'timeline-search', role: 'search'}, this.searchField, this.searchResult),
         tool('fit', 'Fit', 'Show all of it (F)', () => this.chart.fit()));
     if (this.flowButton) tools.append(this.flowButton);
-    tools.append(this.criticalButton, tool('help-button', 'Keys', 'What the keys do (?)', () => this.help.showModal()));
+    const save = (id, text, title, make) => tool(id, text, title, async () => saveFile(...await make()));
+    tools.append(this.criticalButton, copyLinkButton(),
+        save('save-png', 'PNG', 'Save what is shown as a picture (PNG)', async () => [fileName(this.title, 'png'), await pngOf(this.picture(), 'white')]),
+        save('save-svg', 'SVG', 'Save what is shown as a picture (SVG)', () => [fileName(this.title, 'svg'),
+          new Blob([svgText(this.picture())], {type: 'image/svg+xml'})]),
+        tool('help-button', 'Keys', 'What the keys do (?)', () => this.help.showModal()));
     this.help = helpDialog(kTimelineKeys, this.keysWithin === null ? 'help' : 'help-timeline');
   }
 
@@ -72,14 +87,15 @@ export class TimelineFrame {
     this.status = element('div', {class: 'status', id: 'status'});
     this.spoken = element('div', {class: 'visually-hidden', id: 'spoken', 'aria-live': 'polite'});
     this.canvasBox = element('div', {class: 'canvas-box'}, this.canvas);
+    this.labelColumn = element('nav', {class: 'lane-labels', 'aria-label': 'Lanes'}, element('div', {class: 'lane-labels-clip'}, this.labelRoot));
+    this.splitter = new TimelineSplitter(main, data);
     this.panel = new TimelinePanel(data, (event) => {
       this.select(event);
       this.chart.goTo(event, false);
     }, () => this.clear());
     main.append(element('div', {class: 'strip'}, legend, this.mapCanvas),
         element('div', {class: 'lanes'},
-            element('nav', {class: 'lane-labels', 'aria-label': 'Lanes'}, element('div', {class: 'lane-labels-clip'}, this.labelRoot)),
-            this.canvasBox, this.tip, this.status),
+            this.labelColumn, this.splitter.root, this.canvasBox, this.tip, this.status),
         this.panel.root, this.spoken);
     if (data.head.notes.length > 0) {
       main.append(element('details', {class: 'notes'}, element('summary', null, `Notes (${data.head.notes.length})`),
@@ -131,9 +147,42 @@ export class TimelineFrame {
     });
     onThemeChange(() => this.recolor());
     new ResizeObserver(() => {
+      if (this.printed) return;
       chart.resize();
       this.minimap.resize();
     }).observe(this.canvasBox);
+    // Paper gets the picture of what the screen shows: a canvas has another size there than what is drawn on it.
+    addEventListener('beforeprint', () => {
+      this.printed = this.picture();
+      this.canvasBox.closest('.lanes').after(this.printed);
+    });
+    addEventListener('afterprint', () => {
+      this.printed?.remove();
+      this.printed = null;
+    });
+  }
+
+  get title() {
+    return document.title;
+  }
+
+  picture() {
+    return timelinePicture(this, this.title);
+  }
+
+  /** Shows what the address says, and keeps it up to date from then on. */
+  followLink() {
+    const {chart, data} = this;
+    const [begin, end, scroll, event] = ['begin', 'end', 'scroll', 'event'].map(linkedNumber);
+    const search = linkedState().get('search');
+    if (search) {
+      this.searchField.value = search;
+      this.find(search);
+    }
+    if (begin !== null && end !== null && end > begin) chart.show(begin, end);
+    if (scroll !== null) chart.setScroll(scroll);
+    if (event !== null && Number.isInteger(event) && event >= 0 && event < data.count) this.select(event);
+    chart.listeners.push(() => link({begin: Math.round(chart.begin), end: Math.round(chart.end), scroll: Math.round(chart.scroll) || null}));
   }
 
   recolor() {
@@ -159,6 +208,7 @@ export class TimelineFrame {
   async select(event) {
     const {chart, data} = this;
     chart.selected = event;
+    link({event});
     chart.arrows = [];
     chart.range = null;
     this.fitted = false;
@@ -238,6 +288,7 @@ export class TimelineFrame {
   /** @param {string} text */
   find(text) {
     const wanted = text.trim();
+    link({search: wanted === '' ? null : wanted});
     if (wanted === '') {
       this.chart.search = null;
       this.palette.dim(null);

@@ -23,7 +23,7 @@ export class TimelineLabels {
     const {layout} = chart;
     const room = chart.height - kRulerHeight;
     const visible = layout.labels.filter((label) => label.y + label.height > chart.scroll && label.y < chart.scroll + room);
-    const shown = `${chart.scroll} ${room} ${visible.map((label) => `${label.lane}.${label.group}.${label.y}.${label.height}.${label.open}`).join()}`;
+    const shown = `${chart.scroll} ${room} ${visible.map((label) => `${label.kind}.${label.lane}.${label.group}.${label.y}.${label.height}.${label.open}`).join()}`;
     if (shown === this.shown) return;
     this.shown = shown;
     const focused = document.activeElement?.closest?.('.lane-label')?.getAttribute('data-key');
@@ -35,17 +35,18 @@ export class TimelineLabels {
   make(label) {
     const {chart} = this;
     const name = oneLine(label.name, 80);
-    const note = label.note ? element('span', {class: 'note'}, oneLine(label.note, 60)) : null;
+    const note = label.note && label.kind !== 'alike' ? element('span', {class: 'note'}, oneLine(label.note, 60)) : null;
     const both = label.predicted ? element('span', {class: 'note'}, 'measured / predicted') : null;
     const texts = [element('span', {class: 'label-name'}, name), note, both];
-    const key = label.kind === 'group' ? `group-${label.group}` : `lane-${label.lane}`;
+    const key = label.kind === 'lane' ? `lane-${label.lane}` : `${label.kind}-${label.group}`;
     const about = {class: `lane-label ${label.kind}`, 'data-key': key, title: label.note ? `${name}: ${label.note}` : name};
     let made;
     if (label.open === null) {
       made = element('div', about, ...texts);
     } else {
       made = element('button', {...about, type: 'button', 'aria-expanded': String(label.open), onclick: () => {
-        if (label.kind === 'group') chart.layout.toggleGroup(label.group);
+        if (label.kind === 'alike') chart.layout.toggleAlike(label.group);
+        else if (label.kind === 'group') chart.layout.toggleGroup(label.group);
         else chart.layout.toggleLane(label.lane);
         chart.setScroll(chart.scroll);
       }}, element('span', {class: 'twist', 'aria-hidden': 'true'}, label.open ? '\u25be' : '\u25b8'), ...texts);

@@ -1,11 +1,12 @@
 // Where groups, lanes and rows stand, from top to bottom. Lines are what can be seen by itself: the head of a group
 // (with all of its lanes drawn into it when it is collapsed) or one row of a lane.
+import {likeGroups} from './timeline_alike.js';
 
 /** @typedef {import('./timeline_data.js').TimelineData} TimelineData */
 
 /**
  * @typedef {{y: number, height: number, tracks: number[], predicted: boolean, group: number, lane: number|null}} Line
- * @typedef {{y: number, height: number, kind: 'group'|'lane', group: number, lane: number|null, name: string,
+ * @typedef {{y: number, height: number, kind: 'group'|'lane'|'alike', group: number, lane: number|null, name: string,
  *            note: string, open: boolean|null, predicted: boolean}} Label
  */
 
@@ -13,6 +14,7 @@ const kGroupHeight = 24;
 const kRowHeight = 20;
 const kStackRowHeight = 15;
 const kLaneGap = 4;
+const kAlikeHeight = 18;
 
 export class TimelineLayout {
   /** @param {TimelineData} data */
@@ -20,6 +22,14 @@ export class TimelineLayout {
     this.data = data;
     this.collapsedGroups = new Set(data.groups.filter((group) => group.collapsed).map((group) => group.number));
     this.collapsedLanes = new Set();
+    const first = likeGroups(data);
+    /** @type {Map<number, number[]>} */
+    this.alike = new Map();  // by the first of them, the others that are like it
+    this.firstAlike = first;
+    first.forEach((one, group) => {
+      if (one !== group) this.alike.set(one, [...this.alike.get(one) ?? [], group]);
+    });
+    this.shownAlike = new Set();  // by the first of them
     this.update();
   }
 
@@ -31,7 +41,7 @@ export class TimelineLayout {
     this.labels = [];
     this.lineOfTrack = new Int32Array(data.tracks.length).fill(-1);
     let y = 0;
-    for (const group of data.groups) {
+    for (const group of this.groupsInOrder()) {
       const open = !this.collapsedGroups.has(group.number);
       this.labels.push({y, height: kGroupHeight, kind: 'group', group: group.number, lane: null, name: group.name,
         note: group.note, open, predicted: false});
@@ -42,8 +52,28 @@ export class TimelineLayout {
       }
       y += kGroupHeight + (open ? 2 : 0);
       if (open) for (const lane of group.lanes) y = this.addLane(data.lanes[lane], y);
+      const others = this.alike.get(group.number);
+      if (others) {
+        this.labels.push({y, height: kAlikeHeight, kind: 'alike', group: group.number, lane: null, name: `and ${others.length} like it`,
+          note: others.slice(0, 40).map((other) => data.groups[other].name).join(', ') + (others.length > 40 ? ', \u2026' : ''),
+          open: this.shownAlike.has(group.number), predicted: false});
+        y += kAlikeHeight + 2;
+      }
     }
     this.height = y + 8;
+  }
+
+  /** Those that are shown: of groups that are alike the first, and the others behind it when they are wanted. */
+  groupsInOrder() {
+    const {data} = this;
+    return data.groups.flatMap((group) => this.firstAlike[group.number] !== group.number ? [] :
+        [group, ...this.shownAlike.has(group.number) ? this.alike.get(group.number).map((other) => data.groups[other]) : []]);
+  }
+
+  /** Shows the groups that are like this one, or it alone. @param {number} group */
+  toggleAlike(group) {
+    if (!this.shownAlike.delete(group)) this.shownAlike.add(group);
+    this.update();
   }
 
   /** @param {import('./timeline_data.js').Lane} lane @param {number} y */
@@ -94,7 +124,13 @@ export class TimelineLayout {
   reveal(track) {
     const {lane, row} = this.data.tracks[track];
     const owner = this.data.lanes[lane].predictedOf ?? lane;
-    let changed = this.collapsedGroups.delete(this.data.lanes[owner].group);
+    const {group} = this.data.lanes[owner];
+    let changed = this.collapsedGroups.delete(group);
+    const first = this.firstAlike[group];
+    if (first !== group && !this.shownAlike.has(first)) {
+      this.shownAlike.add(first);
+      changed = true;
+    }
     if (row > 0) changed = this.collapsedLanes.delete(owner) || changed;
     if (changed) this.update();
     return changed;

@@ -2,6 +2,8 @@
 import {element, oneLine} from './dom.js';
 import {formatCount, formatTime} from './format.js';
 import {pageHead, readBlock} from './page_data.js';
+import {copyLinkButton, link, linkedNumber} from './page_link.js';
+import {offerSaves} from './page_saves.js';
 import {helpDialog, isTyping, openShell, showFailure} from './shell.js';
 import {toggleTheme} from './theme.js';
 import {figureText, parameterAxis, rangeOf, shadeOf, shareBars, TuneAxis, tuneDots, tuneFrame, tuneShape} from './tune_plots.js';
@@ -84,6 +86,10 @@ class TunePage {
     this.pair = [0, Math.min(1, data.parameters.length - 1)];
     const order = data.parameters.map((_, at) => at).sort((a, b) => (data.parameters[b].importance[0] ?? 0) - (data.parameters[a].importance[0] ?? 0));
     if (order.length > 1) this.pair = [order[0], order[1]];
+    ['x', 'y'].forEach((name, place) => {
+      const given = linkedNumber(name);
+      if (given !== null && Number.isInteger(given) && given >= 0 && given < data.parameters.length) this.pair[place] = given;
+    });
   }
 
   draw() {
@@ -91,6 +97,7 @@ class TunePage {
     const parts = [this.headline(), this.history(width), this.front(width), this.importance(), this.slices(width), this.contour(width),
       this.parallel(width), this.intermediate(width), this.timeline(width), this.table(), this.card];
     this.main.replaceChildren(...parts.filter((each) => each !== null));
+    offerSaves(this.main);
   }
 
   /** @param {any | null} trial @param {MouseEvent | null} event */
@@ -197,6 +204,7 @@ class TunePage {
     const choose = (place) => {
       const select = /** @type {HTMLSelectElement} */ (element('select', {id: `contour-${place}`, 'aria-label': place === 0 ? 'Across' : 'Upwards', onchange: () => {
         this.pair[place] = Number(select.value);
+        link({[place === 0 ? 'x' : 'y']: select.value});
         this.draw();
         document.getElementById(`contour-${place}`)?.focus();
       }}, ...data.parameters.map((parameter, at) => element('option', {value: at, selected: at === this.pair[place]}, parameter.name))));
@@ -338,12 +346,18 @@ async function openTune() {
   if (data.objectives.length > 1) {
     const select = /** @type {HTMLSelectElement} */ (element('select', {id: 'objective', 'aria-label': 'Objective', onchange: () => {
       page.study.objective = Number(select.value);
+      link({objective: select.value === '0' ? null : select.value});
       page.draw();
     }}, ...data.objectives.map((objective, at) => element('option', {value: at}, objective.name))));
+    const given = linkedNumber('objective');
+    if (given !== null && Number.isInteger(given) && given > 0 && given < data.objectives.length) {
+      select.value = String(given);
+      page.study.objective = given;
+    }
     tools.append(select);
   }
   const help = helpDialog([['T', 'light or dark'], ['?', 'this list']]);
-  tools.append(element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
+  tools.append(copyLinkButton(), element('button', {class: 'tool', type: 'button', onclick: () => help.showModal()}, 'Keys'));
   footer.textContent = `Nadi ${data.nadi_version}`;
   page.draw();
   addEventListener('resize', () => page.draw());
