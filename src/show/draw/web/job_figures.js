@@ -52,8 +52,9 @@ export function jobTable(columns, rows, options = {}) {
       ...row.cells.map((cell, place) => element('td', {class: kindOf(columns[place])}, cell ?? '\u2013')));
   const body = element('tbody', null, ...rows.slice(0, most).map(makeRow));
   const table = element('table', {class: 'job-table', 'aria-label': options.label ?? null, id: options.id ?? null},
-      element('thead', null, element('tr', null, ...columns.map((column) => element('th', {scope: 'col', class: column.figure ? 'figure' : null}, column.title)))), body);
-  const place = element('div', {class: 'table-place', tabindex: '0', role: 'region', 'aria-label': options.label ?? 'Table'}, table);
+      element('thead', null, element('tr', null, ...columns.map((column) => element('th', {scope: 'col', class: column.figure ? 'figure' : null},
+          column.title !== '' ? column.title : element('span', {class: 'visually-hidden'}, column.about ?? 'remark'))))), body);
+  const place = element('div', {class: 'table-place', tabindex: '0', role: 'region', 'aria-label': `Table: ${options.label ?? 'figures'}`}, table);
   if (rows.length <= most) return place;
   const more = element('button', {class: 'tool more', type: 'button', 'aria-expanded': 'false', onclick: () => {
     const all = more.getAttribute('aria-expanded') !== 'true';

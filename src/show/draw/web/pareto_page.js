@@ -41,7 +41,8 @@ function planFacts(plan) {
 
 /** @param {any[]} front @param {(plan: any) => void} copy @param {(plan: any | null) => void} point */
 function frontTable(front, copy, point) {
-  const head = ['', 'step', '$/1M tokens', '$/step', '$/h', 'devices', 'nodes', 'plan', ''];
+  const hidden = (text) => element('span', {class: 'visually-hidden'}, text);
+  const head = [hidden('place'), 'step', '$/1M tokens', '$/step', '$/h', 'devices', 'nodes', 'plan', hidden('flags')];
   const figures = new Set([0, 1, 2, 3, 4, 5]);
   const rows = front.map((plan, place) => {
     const cells = [place + 1, formatTime(timeOfPlan(plan)), dollarText(plan.dollars_per_million_tokens), dollarText(plan.dollars_per_step),

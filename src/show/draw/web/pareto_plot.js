@@ -105,7 +105,7 @@ export class ParetoPlot {
     this.x = new ParetoScale(shown.map(timeOfPlan), kParetoLeft, width - kParetoRight, this.logarithmic);
     this.y = new ParetoScale(shown.map((plan) => plan[this.money]), height - kParetoBottom, kParetoTop, this.logarithmic);
     const {x, y} = this;
-    const svg = svgElement('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Time of a step against ${this.moneyName}`});
+    const svg = svgElement('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Time of a step against ${this.moneyName}`});
     let last = -Infinity;
     for (const tick of x.ticks()) {
       const place = x.place(tick);

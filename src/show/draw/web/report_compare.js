@@ -46,7 +46,7 @@ function headlineChange(before, after) {
         element('td', {class: `figure ${is === was ? '' : better ? 'faster' : 'slower'}`}, cellText(is / was - 1, {kind: 'change', absent: '-'})))];
   });
   if (rows.length === 0) return null;
-  return element('div', {class: 'scroller plain'}, element('table', {class: 'report compact'}, element('thead', null, element('tr', null, element('th', {scope: 'col'}, ''),
+  return element('div', {class: 'scroller plain'}, element('table', {class: 'report compact'}, element('thead', null, element('tr', null, element('th', {scope: 'col'}, element('span', {class: 'visually-hidden'}, 'figure')),
       element('th', {scope: 'col', class: 'figure'}, 'before'), element('th', {scope: 'col', class: 'figure'}, 'after'), element('th', {scope: 'col', class: 'figure'}, 'change'))),
   element('tbody', null, ...rows)));
 }

@@ -165,7 +165,7 @@ function runView(run, definitions, panel) {
   const counts = [['matched_collectives', 'collectives matched'], ['unmatched_collectives', 'not matched'], ['matched_messages', 'messages matched'],
     ['unmatched_messages', 'not matched']].filter(([key]) => facts[key] > 0).map(([key, name]) => `${facts[key].toLocaleString('en-US')} ${name}`);
   return element('div', {class: 'run'},
-      element('section', {class: 'part', id: 'verdict'}, verdictBox(run, context), headlineCards(run, context),
+      element('section', {class: 'part', id: 'verdict'}, element('h2', {class: 'visually-hidden'}, 'Verdict'), verdictBox(run, context), headlineCards(run, context),
           element('p', {class: 'muted name'}, [run.heading.title, ...run.heading.lines, ...counts].map((line) => oneLine(line, 300)).join(' \u00b7 '))),
       ...runSections(run, context));
 }
@@ -173,8 +173,7 @@ function runView(run, definitions, panel) {
 /** @param {HTMLElement} main */
 function navigation(main) {
   const links = Array.from(main.querySelectorAll('section.part')).map((part) => {
-    const title = part.querySelector('h2')?.textContent ?? 'Verdict';
-    return element('a', {href: `#${part.id}`}, title);
+    return element('a', {href: `#${part.id}`}, part.querySelector('h2').textContent);
   });
   return element('nav', {class: 'sections', 'aria-label': 'Sections'}, ...links);
 }

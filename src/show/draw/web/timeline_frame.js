@@ -147,13 +147,13 @@ export class TimelineFrame {
     });
     onThemeChange(() => this.recolor());
     new ResizeObserver(() => {
-      if (this.printed) return;
+      if (this.printed || this.canvas.clientWidth === 0) return;  // on paper
       chart.resize();
       this.minimap.resize();
     }).observe(this.canvasBox);
     // Paper gets the picture of what the screen shows: a canvas has another size there than what is drawn on it.
     addEventListener('beforeprint', () => {
-      this.printed = this.picture();
+      this.printed = timelinePicture(this, '');  // the page's own title stands above
       this.canvasBox.closest('.lanes').after(this.printed);
     });
     addEventListener('afterprint', () => {

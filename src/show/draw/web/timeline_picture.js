@@ -6,7 +6,7 @@ import {cssColor} from './timeline_palette.js';
 import {svgElement} from './svg.js';
 
 const kLegendLine = 18;
-const kHead = 26;
+const kTitleLine = 26;
 const kFonts = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 /** Draws finer than the screen, within what a canvas may have. @param {import('./timeline_chart.js').TimelineChart} chart */
@@ -44,7 +44,7 @@ function labelTexts(chart, column, lowest) {
 
 /**
  * @param {import('./timeline_frame.js').TimelineFrame} frame
- * @param {string} title
+ * @param {string} title above it; '' for none
  * @returns {SVGElement} with its width and height in CSS pixels
  */
 export function timelinePicture(frame, title) {
@@ -55,7 +55,7 @@ export function timelinePicture(frame, title) {
   const kinds = data.head.kinds.flatMap((kind, number) => used.has(number) ? [{kind, number}] : []);
   const legend = [];
   let x = 0;
-  let y = kHead;
+  let y = title === '' ? 0 : kTitleLine;
   for (const {kind, number} of kinds) {
     const room = 24 + kind.length * 7;
     if (x > 0 && x + room > width) {
@@ -72,9 +72,9 @@ export function timelinePicture(frame, title) {
   const height = top + kRulerHeight + lanes;
   const image = chart.picture(sharpness(chart), kRulerHeight + lanes);
   return svgElement('svg', {'xmlns': 'http://www.w3.org/2000/svg', 'class': 'timeline-picture', 'viewBox': `0 0 ${width} ${height}`,
-    'width': width, 'height': height, 'font-family': kFonts, 'role': 'img', 'aria-label': title},
+    'width': width, 'height': height, 'font-family': kFonts, 'role': 'img', 'aria-label': title === '' ? 'The timeline' : title},
   svgElement('rect', {width, height, fill: cssColor(palette.background)}),
-  svgElement('text', {'x': 0, 'y': 15, 'font-size': 14, 'font-weight': 650, 'fill': palette.text}, oneLine(title, 120)),
+  ...title === '' ? [] : [svgElement('text', {'x': 0, 'y': 15, 'font-size': 14, 'font-weight': 650, 'fill': palette.text}, oneLine(title, 120))],
   ...legend,
   svgElement('image', {x: column, y: top, width: chart.width, height: kRulerHeight + lanes, href: image, preserveAspectRatio: 'none'}),
   svgElement('g', {transform: `translate(0 ${top + kRulerHeight})`}, ...labelTexts(chart, column, lanes)),

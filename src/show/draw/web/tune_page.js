@@ -130,7 +130,7 @@ class TunePage {
     const ends = data.trials.filter((trial) => trial.end !== null).map((trial) => trial.end);
     cardOf('counts', 'trials', formatCount(data.trials.length), `${count('complete')} complete, ${count('pruned')} pruned, ${count('fail')} failed`,
         ends.length > 0 ? `in ${secondsText(Math.max(...ends))}` : '');
-    return element('section', {class: 'part', id: 'headline'}, element('div', {class: 'cards'}, ...cards),
+    return element('section', {class: 'part', id: 'headline'}, element('h2', {class: 'visually-hidden'}, 'Summary'), element('div', {class: 'cards'}, ...cards),
         data.command === '' ? null : element('div', {class: 'command'}, element('h3', null, 'The best command'), element('pre', {id: 'command'}, data.command)),
         ...data.notes.map((note) => element('p', {class: 'note'}, note)));
   }
