@@ -97,3 +97,10 @@ test('a folder with next to nothing, and names that are HTML', async () => {
 test('axe-core finds nothing', async () => {
   for (const name of ['job.html', 'two.html', 'empty.html']) await expectAccess(browser, file(name));
 });
+
+test('a plot is saved as it is drawn now', async () => {
+  const page = await browser.open(file('job.html'));
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('[data-picture="Time of an iteration"] button', {hasText: 'SVG'}).first().click()]);
+  assert.match(fs.readFileSync(await download.path(), 'utf8'), /^<svg[^]*<(path|polyline|circle)[^]*<\/svg>$/);
+  await page.close();
+});

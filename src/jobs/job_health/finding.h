@@ -16,10 +16,12 @@ enum class HealthRule : std::uint8_t {
   kSettings,      // in effect differ from those asked for
   kNoProgress,    // no iteration for many times the usual one
   kLoss,          // not a number
+  kPace,          // iterations take another time than they did before
   kSlowNode,      // slower than nodes that do the same work
   kThrottledGpu,  // lower clocks for heat or power supply
   kHotGpu,        // close to where clocks go down
   kMemoryFull,    // of a GPU or of the host, nearly
+  kMemoryGrows,   // of a GPU or of the host, all the time
   kRequeued,      // started more than once
 };
 std::string_view to_string(HealthRule rule);  // "not-running", "idle-gpus", ...

@@ -15,9 +15,11 @@ void find_errors(const JobObservation& seen, const HealthLimits& limits, HealthF
 void find_settings(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_bad_loss(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_pace(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_device_trouble(const JobObservation& seen, const HealthLimits& limits,
                          HealthFindings& findings);  // heat, clocks, memory
+void find_memory_growth(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_requeue(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 
 // GPUs that have computed without a pause for a while, at the end of their samples.

@@ -29,6 +29,8 @@ std::string_view to_string(HealthRule rule) {
       return "no-progress";
     case HealthRule::kLoss:
       return "loss";
+    case HealthRule::kPace:
+      return "pace";
     case HealthRule::kSlowNode:
       return "slow-node";
     case HealthRule::kThrottledGpu:
@@ -37,6 +39,8 @@ std::string_view to_string(HealthRule rule) {
       return "hot-gpu";
     case HealthRule::kMemoryFull:
       return "memory-full";
+    case HealthRule::kMemoryGrows:
+      return "memory-grows";
     case HealthRule::kRequeued:
       return "requeued";
   }
@@ -72,9 +76,9 @@ std::string names_of(const std::vector<std::string>& nodes) {
 }
 
 std::vector<HealthFinding> job_findings(const JobObservation& observation, const HealthLimits& limits) {
-  constexpr std::array kRules{&find_state,      &find_idle_gpus,      &find_errors,
-                              &find_settings,   &find_stall,          &find_bad_loss,
-                              &find_slow_nodes, &find_device_trouble, &find_requeue};
+  constexpr std::array kRules{&find_state,          &find_idle_gpus,     &find_errors, &find_settings,
+                              &find_stall,          &find_bad_loss,      &find_pace,   &find_slow_nodes,
+                              &find_device_trouble, &find_memory_growth, &find_requeue};
   HealthFindings findings;
   for (const auto rule : kRules) rule(observation, limits, findings);
   std::ranges::stable_sort(findings, std::greater{}, &HealthFinding::severity);

@@ -61,7 +61,7 @@ bool is_healthy(const std::vector<HealthFinding>& findings);
 // How far the job is.
 struct JobProgress {
   std::int64_t iteration = 0, iterations = 0;      // 0 means none yet
-  std::optional<Nanoseconds> iteration_time = {};  // usual: the median of the newest lines of the last start
+  std::optional<Nanoseconds> iteration_time = {};  // the steady one, as the report has it
   std::optional<Nanoseconds> left = {};            // of the run, by the usual time
   std::optional<double> loss = {};
   std::optional<double> tflops_per_rank = {}, tokens_per_second = {};

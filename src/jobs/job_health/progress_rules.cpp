@@ -1,7 +1,7 @@
 // How far the job is, and whether it goes on.
 //
-// The usual time between two lines is the median over the newest lines of the last start, so that slow first
-// iterations and single pauses do not count. When the newest line came is known in three ways, in this order:
+// The usual time of an iteration is the steady one, as the report of the job has it; where nothing is steady yet, the median
+// over the newest lines of the last start. When the newest line came is known in three ways, in this order:
 // somebody saw it come; the line has a date; the file was last written then. Dates are in the clock of the
 // node, which may be in another time zone: one that is off by quarters of an hour from the file's own time
 // does not count.
@@ -12,6 +12,7 @@
 #include "nadi/base/format.h"
 #include "nadi/job_health/health_rules.h"
 #include "nadi/job_health/spoken_duration.h"
+#include "nadi/job_log/steady_time.h"
 
 namespace nadi::inline jobs {
 namespace {
@@ -53,6 +54,9 @@ LineTimes line_times(const NodeLog& node) {
     return *middle;
   };
   if (!iterations.empty()) times.iteration = median(iterations);
+  // What the report of the job calls steady, so that both say the same.
+  if (const SteadyTime steady = steady_time(node.points); steady.lines > 0 && !steady.unsure)
+    times.iteration = steady.mean;
   // nadi train's own lines say how long it will still take.
   const IterationPoint& newest = node.points.back();
   if (iterations.empty() && newest.left && newest.iterations > newest.last && newest.left->count() > 0)

@@ -4,9 +4,12 @@
 // tells a slow node is the time that its ranks compute: the timers forward-compute and backward-compute of
 // each rank, where the log has them. Ranks of one pipeline stage do the same work (Megatron numbers ranks
 // with the pipeline slowest); nodes with another kind of GPU are not compared. Where every node prints lines
-// of its own and its own times, the medians of these are compared. After a requeue only nodes of the newest
+// of its own and its own times, the medians of these are compared. Without either, the clocks of busy GPUs tell. Where
+// many nodes agree closely, less than HealthLimits::slow_factor is much: kLeastFactor of the others, beyond their spread.
+// After a requeue only nodes of the newest
 // start are: those of earlier ones did other iterations, and may have been left out for a reason.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "nadi/base/format.h"
@@ -43,6 +46,15 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+bool is_slow(double time, double usual, std::vector<double> others, const HealthLimits& limits) {
+  if (time >= limits.slow_factor * usual) return true;
+  constexpr std::size_t kManyNodes = 3;
+  constexpr double kLeastFactor = 1.08, kSpreads = 6;
+  if (others.size() < kManyNodes || time < kLeastFactor * usual) return false;
+  for (double& other : others) other = std::abs(other - usual);
+  return time - usual >= kSpreads * median_of(std::move(others));
+}
+
 // Adds the slow ones among nodes that do the same work.
 void judge(const std::vector<NodeTime>& times, std::string_view what, const HealthLimits& limits,
            HealthFindings& findings) {
@@ -53,7 +65,7 @@ void judge(const std::vector<NodeTime>& times, std::string_view what, const Heal
     for (const NodeTime& other : times)
       if (other.node != time.node) others.push_back(other.seconds);
     const double usual = median_of(others);
-    if (usual <= 0 || time.seconds < limits.slow_factor * usual) continue;
+    if (usual <= 0 || !is_slow(time.seconds, usual, others, limits)) continue;
     findings.push_back(
         {.rule = HealthRule::kSlowNode,
          .severity = HealthSeverity::kWarning,
@@ -109,6 +121,46 @@ bool judge_timers(const JobObservation& seen, const HealthLimits& limits, Health
   return true;
 }
 
+// By the clocks of busy GPUs: all wait for the node whose GPUs run slower.
+void judge_clocks(const JobObservation& seen, HealthFindings& findings) {
+  constexpr double kBusyPercent = 50, kLeastShare = 0.9;
+  constexpr std::size_t kLeastSamples = 3, kLeastNodes = 3;
+  struct NodeClock {
+    const NodeLog* node = nullptr;
+    double megahertz = 0;
+  };
+  std::map<std::string, std::vector<NodeClock>> kinds;
+  for (const NodeLog& node : seen.log.nodes) {
+    std::vector<double> clocks;
+    for (const DeviceLog& device : node.devices)
+      for (const DeviceSample& sample : device.recent)
+        if (device.kind == DeviceLog::Kind::kGpu && sample.clock &&
+            sample.utilisation.value_or(0) >= kBusyPercent)
+          clocks.push_back(*sample.clock);
+    if (clocks.size() >= kLeastSamples && is_of_newest_start(seen.log, node))
+      kinds[gpu_kind(node)].push_back({.node = &node, .megahertz = median_of(std::move(clocks))});
+  }
+  for (const auto& [kind, nodes] : kinds) {
+    if (nodes.size() < kLeastNodes) continue;
+    for (const NodeClock& one : nodes) {
+      std::vector<double> others;
+      for (const NodeClock& other : nodes)
+        if (other.node != one.node) others.push_back(other.megahertz);
+      const double usual = median_of(others);
+      if (one.megahertz > kLeastShare * usual) continue;
+      findings.push_back(
+          {.rule = HealthRule::kSlowNode,
+           .severity = HealthSeverity::kWarning,
+           .text = format("the GPUs of {} run at {:.0f} MHz, those of the others at {:.0f}", one.node->name,
+                          one.megahertz, usual),
+           .evidence = {{.place = one.node->gpu.path.filename().string(),
+                         .text = format("median of its busy samples {:.0f} MHz, of {} other nodes {:.0f} MHz",
+                                        one.megahertz, others.size(), usual)}},
+           .nodes = {one.node->name}});
+    }
+  }
+}
+
 }  // namespace
 
 void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
@@ -126,7 +178,9 @@ void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Hea
     if (seconds.size() >= kLeastLines)
       kinds[gpu_kind(node)].push_back({.node = &node, .seconds = median_of(seconds), .ranks = 1});
   }
+  const std::size_t before = findings.size();
   for (const auto& [kind, times] : kinds) judge(times, "median of an iteration", limits, findings);
+  if (findings.size() == before) judge_clocks(seen, findings);
 }
 
 }  // namespace nadi::inline jobs

@@ -132,6 +132,8 @@ JobComparison compare_jobs(const JobReport& report, const JobReport& other) {
        .unit = ComparedUnit::kCelsius,
        .here = most_temperature(report),
        .other = most_temperature(other)});
+  for (const ReportedFinding& finding : other.findings)
+    if (finding.severity != "note") comparison.findings.push_back(finding);
   return comparison;
 }
 

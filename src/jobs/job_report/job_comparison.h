@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace nadi::inline jobs {
+#include "nadi/job_report/job_report.h"
 
-struct JobReport;
+namespace nadi::inline jobs {
 
 struct ComparedSetting {
   std::string name = {};
@@ -34,6 +34,8 @@ struct ComparedFigure {
 struct JobComparison {
   std::vector<ComparedSetting> settings = {};  // those that differ
   std::vector<ComparedFigure> figures = {};    // those that one of the two has
+  // What the rules of health say of the other job, problems and warnings: a faster job that computes nonsense is no better.
+  std::vector<ReportedFinding> findings = {};
 };
 
 JobComparison compare_jobs(const JobReport& report, const JobReport& other);

@@ -190,7 +190,7 @@ void add_throughput(JobReport& report) {
   double tflops = 0, tokens = 0, tflops_lines = 0, tokens_lines = 0;
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const IterationPoint& point = report.points[i];
-    if (report.steady.warm_up[i] || point.timed_lines == 0) continue;
+    if (!report.steady.counts(i) || point.timed_lines == 0) continue;
     if (point.tflops_per_rank) {
       tflops += *point.tflops_per_rank * static_cast<double>(point.lines);
       tflops_lines += static_cast<double>(point.lines);

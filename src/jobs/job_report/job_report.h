@@ -21,9 +21,9 @@
 
 #include "nadi/job_log/job_log.h"
 #include "nadi/job_log/setting_comparison.h"
+#include "nadi/job_log/steady_time.h"
 #include "nadi/job_report/device_grid.h"
 #include "nadi/job_report/job_prediction.h"
-#include "nadi/job_report/steady_time.h"
 #include "nadi/job_report/timer_table.h"
 
 namespace nadi::inline jobs {

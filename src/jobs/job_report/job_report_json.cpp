@@ -90,6 +90,12 @@ Json settings_json(const JobReport& report) {
 
 Json steady_json(const SteadyTime& steady) {
   const auto known = [&](Nanoseconds time) { return steady.lines > 0 ? Json(time.count()) : Json(nullptr); };
+  Json regimes = Json::array();
+  for (const TimeRegime& regime : steady.regimes)
+    regimes.push_back({{"first_iteration", regime.first},
+                       {"last_iteration", regime.last},
+                       {"lines", regime.lines},
+                       {"median_ns", regime.median.count()}});
   return {{"lines", steady.lines},
           {"first_iteration", steady.first},
           {"last_iteration", steady.last},
@@ -102,6 +108,7 @@ Json steady_json(const SteadyTime& steady) {
           {"ninetieth_ns", known(steady.ninetieth)},
           {"warm_up_lines", steady.warm_up_lines},
           {"warm_up_mean_ns", time_json(steady.warm_up_mean)},
+          {"regimes", std::move(regimes)},
           {"merged", steady.merged},
           {"unsure", steady.unsure}};
 }
@@ -251,10 +258,9 @@ Json errors_json(const JobReport& report) {
   return errors;
 }
 
-Json findings_json(const JobReport& report) {
-  if (!report.rules_asked) return nullptr;
+Json findings_json(const std::vector<ReportedFinding>& reported) {
   Json findings = Json::array();
-  for (const ReportedFinding& finding : report.findings)
+  for (const ReportedFinding& finding : reported)
     findings.push_back({{"rule", finding.rule},
                         {"severity", finding.severity},
                         {"text", finding.text},
@@ -322,6 +328,7 @@ Json comparison_json(const JobReport& report, const JobReport& other) {
           {"title", other.title},
           {"settings", std::move(settings)},
           {"figures", std::move(figures)},
+          {"findings", findings_json(comparison.findings)},
           {"steady", steady_json(other.steady)},
           {"points", points_json(other)}};
 }
@@ -356,7 +363,7 @@ std::string job_report_json(const JobReport& report, const JobReportJsonOptions&
       {"timeline", options.timeline},
       {"errors", errors_json(report)},
       {"warnings", report.warnings},
-      {"findings", findings_json(report)},
+      {"findings", report.rules_asked ? findings_json(report.findings) : Json(nullptr)},
       {"scheduler", scheduler_json(report.scheduler)},
       {"prediction", prediction_json(report)},
       {"comparison",

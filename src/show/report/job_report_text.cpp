@@ -87,6 +87,11 @@ void add_time_facts(const JobReport& report, std::vector<ReportFact>& facts) {
                          to_string(steady.mean), to_string(steady.deviation), plural(steady.lines, "line"),
                          to_string(steady.least), to_string(steady.most), steady.first, steady.last,
                          steady.unsure ? ": one line, it may be warm-up" : "")));
+  for (std::size_t i = 0; i + 1 < steady.regimes.size(); ++i)
+    facts.push_back(fact(
+        i == 0 ? "before" : "then",
+        format("{} per iteration (median of {}; iterations {} to {})", to_string(steady.regimes[i].median),
+               plural(steady.regimes[i].lines, "line"), steady.regimes[i].first, steady.regimes[i].last)));
   if (steady.warm_up_mean)
     facts.push_back(fact("warm-up", format("{} per iteration ({})", to_string(*steady.warm_up_mean),
                                            plural(steady.warm_up_lines, "line"))));
@@ -222,6 +227,8 @@ void print_comparison(const JobReport& report, const JobReport& other, std::ostr
                             change ? ReportCell(*change) : ReportCell()});
   }
   out << "\n" << style.heading(figures.title) << "\n" << table_text(figures, options);
+  for (const ReportedFinding& finding : comparison.findings)
+    out << format("the other, {} ({}): {}\n", finding.severity, finding.rule, printable(finding.text));
   ReportTable settings{.name = "settings",
                        .title = "Settings that differ between the two",
                        .columns = {{"name", "setting", CellKind::kText},

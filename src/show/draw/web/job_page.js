@@ -149,10 +149,14 @@ function lossSection(report) {
 /** @param {any} report */
 function findingsSection(report) {
   if (report.findings === null) return null;
-  if (report.findings.length === 0) return section('health', 'Health', element('p', {class: 'good-note'}, 'No rule found anything.'));
-  return section('health', 'Health', element('ul', {class: 'findings'}, ...report.findings.map((finding) => element('li', {class: `finding ${finding.severity}`},
+  return section('health', 'Health', report.findings.length === 0 ? element('p', {class: 'good-note'}, 'No rule found anything.') : findingList(report.findings));
+}
+
+/** @param {any[]} findings */
+function findingList(findings) {
+  return element('ul', {class: 'findings'}, ...findings.map((finding) => element('li', {class: `finding ${finding.severity}`},
       element('span', {class: 'badge'}, finding.severity), element('strong', null, oneLine(finding.rule, 80)), element('p', {class: 'name'}, oneLine(finding.text, 1000)),
-      finding.evidence.length > 0 ? element('pre', {class: 'evidence', tabindex: '0'}, finding.evidence.map((line) => oneLine(line, 400)).join('\n')) : null))));
+      finding.evidence.length > 0 ? element('pre', {class: 'evidence', tabindex: '0'}, finding.evidence.map((line) => oneLine(line, 400)).join('\n')) : null)));
 }
 
 /** @param {any} report */
@@ -303,6 +307,7 @@ function comparisonSection(report) {
   const settings = comparison.settings.map((setting) => ({cells: [setting.name, setting.here ?? 'not said', setting.other ?? 'not said']}));
   return section('comparison', `Compared with ${comparison.job}`, element('p', {class: 'muted'}, oneLine(comparison.title, 200)),
       jobTable([{title: 'figure', name: true}, {title: 'this job', figure: true}, {title: 'other', figure: true}, {title: 'change', figure: true}], figures, {id: 'comparison-figures', label: 'Figures of both jobs'}),
+      comparison.findings.length > 0 ? element('h3', null, 'What ails the other') : null, comparison.findings.length > 0 ? findingList(comparison.findings) : null,
       element('h3', null, 'Settings that differ'), settings.length === 0 ? element('p', {class: 'muted'}, 'None that the logs show.') :
           jobTable([{title: 'setting', name: true}, {title: 'this job', name: true}, {title: 'other', name: true}], settings, {id: 'comparison-settings', label: 'Settings that differ'}));
 }

@@ -32,7 +32,7 @@ export class JobPlot {
     this.holder = element('div', {class: 'job-plot', tabindex: '0', role: 'group', 'aria-label': `${options.label}. Arrow keys move from point to point.`,
       onmousemove: (event) => this.point(event), onmouseleave: () => this.setCursor(null), onblur: () => this.setCursor(null),
       onkeydown: (event) => this.onKey(event)});
-    this.root = element('div', {class: 'plot-box'}, this.holder, this.tip, this.spoken);
+    this.root = element('div', {class: 'plot-box', 'data-picture': options.label}, this.holder, this.tip, this.spoken);
     new ResizeObserver(() => this.draw()).observe(this.holder);
     onThemeChange(() => this.draw());
   }

@@ -13,14 +13,14 @@ function tableTools(table) {
       doneButton('CSV', `Copy ${name === '' ? 'this table' : name} as CSV`, () => copyText(csvText(Array.from(table.rows, cells)))));
 }
 
-/** @param {SVGElement} picture @param {string} name */
+/** @param {() => SVGElement} picture as it is when it is saved @param {string} name */
 function pictureTools(picture, name) {
   const title = name === '' ? document.title : `${document.title} ${name}`;
   return element('div', {class: 'table-tools'},
       doneButton('PNG', `Save this picture${name === '' ? '' : ` (${name})`} as PNG`,
-          async () => saveFile(fileName(title, 'png'), await pngOf(picture, themeColor('background')))),
+          async () => saveFile(fileName(title, 'png'), await pngOf(picture(), themeColor('background')))),
       doneButton('SVG', `Save this picture${name === '' ? '' : ` (${name})`} as SVG`,
-          () => saveFile(fileName(title, 'svg'), new Blob([svgText(picture)], {type: 'image/svg+xml'}))));
+          () => saveFile(fileName(title, 'svg'), new Blob([svgText(picture())], {type: 'image/svg+xml'}))));
 }
 
 /**
@@ -33,11 +33,17 @@ export function offerSaves(root) {
     table.dataset.offered = 'true';
     table.before(tableTools(table));
   }
+  // What draws itself anew when its room changes.
+  for (const holder of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll('[data-picture]'))) {
+    if (holder.dataset.offered) continue;
+    holder.dataset.offered = 'true';
+    holder.prepend(pictureTools(() => holder.querySelector('svg'), holder.dataset.picture));
+  }
   for (const picture of root.querySelectorAll('svg')) {
-    if (picture.dataset.offered || picture.closest('button, dialog, .timeline-picture')) continue;
+    if (picture.closest('[data-picture]') || picture.dataset.offered || picture.closest('button, dialog, .timeline-picture')) continue;
     const {width, height} = picture.getBoundingClientRect();
     if (width < kLeastWidth || height < kLeastHeight) continue;
     picture.dataset.offered = 'true';
-    picture.before(pictureTools(/** @type {SVGElement} */ (picture), picture.getAttribute('aria-label') ?? ''));
+    picture.before(pictureTools(() => /** @type {SVGElement} */ (picture), picture.getAttribute('aria-label') ?? ''));
   }
 }

@@ -148,10 +148,9 @@ export function shadeOf(share) {
 
 /** Bars of shares. @param {Array<{name: string, share: number}>} rows */
 export function shareBars(rows) {
-  const most = Math.max(...rows.map((row) => row.share), 1e-12);
   return element('div', {class: 'bars'}, ...rows.map((row) => element('div', {class: 'bar-line'},
       element('span', {class: 'bar-name name'}, row.name),
-      element('span', {class: 'bar-room'}, barOf(row.share / most)),
+      element('span', {class: 'bar-room'}, barOf(row.share)),
       element('span', {class: 'bar-share'}, (100 * row.share).toFixed(1) + '\u202f%'))));
 }
 

@@ -1,4 +1,4 @@
-#include "nadi/job_report/steady_time.h"
+#include "nadi/job_log/steady_time.h"
 
 #include <gtest/gtest.h>
 

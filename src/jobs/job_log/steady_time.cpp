@@ -1,4 +1,4 @@
-#include "nadi/job_report/steady_time.h"
+#include "nadi/job_log/steady_time.h"
 
 #include <algorithm>
 #include <cmath>
@@ -92,11 +92,12 @@ SteadyTime steady_time(const std::vector<IterationPoint>& points) {
   if (time.warm_up_lines > 0)
     time.warm_up_mean = rounded(warm_up_total / static_cast<double>(time.warm_up_lines));
 
+  time.regimes = time_regimes(points, time.warm_up);
   std::vector<WeightedTime> steady;
   double total = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const IterationPoint& point = points[i];
-    if (point.timed_lines == 0 || time.warm_up[i]) continue;
+    if (point.timed_lines == 0 || !time.counts(i)) continue;
     if (steady.empty()) {
       time.first = point.first;
       time.least = point.least;

@@ -10,6 +10,9 @@
 // half; at most half of the lines of a start do, one of one. Slow lines later on are no warm-up: they count,
 // and show in the spread.
 //
+// Where the pace changed for good (time_regimes.h), the lines since then are what is steady: a mean over two regimes
+// would be the time of no iteration. The earlier ones are in `regimes`.
+//
 // A line is the mean over the iterations since the line before, so the spread is that of such means. Of
 // points that stand for several lines (node_log.h) the sums, the least and the greatest time are exact;
 // deviation and quantiles take their means, and `merged` says so.
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/job_log/time_regimes.h"
 
 namespace nadi::inline jobs {
 
@@ -29,6 +33,7 @@ struct SteadyTime {
   std::vector<bool> warm_up = {};  // by point; false for points without a time
   std::int64_t warm_up_lines = 0;
   std::optional<Nanoseconds> warm_up_mean = {};
+  std::vector<TimeRegime> regimes = {};  // what is below is of the last
 
   // Over the lines that are no warm-up and have a time; nothing below where there are none.
   std::int64_t lines = 0;
@@ -39,6 +44,11 @@ struct SteadyTime {
   bool merged = false;
   // One line alone: whether it is warm-up cannot be told.
   bool unsure = false;
+
+  // Whether what is steady rests on a point, by its place.
+  bool counts(std::size_t point) const {
+    return !warm_up[point] && !regimes.empty() && point >= regimes.back().begin;
+  }
 };
 
 SteadyTime steady_time(const std::vector<IterationPoint>& points);
