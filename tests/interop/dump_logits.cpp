@@ -31,7 +31,7 @@ constexpr int kThreads = 2;
 
 ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
   ModelConfig config{.name = model,
-                     .architecture = Architecture::kGpt2,
+                     .architecture = architecture_named("gpt2"),
                      .vocabulary = vocabulary,
                      .positions = 64,
                      .layers = 3,
@@ -42,12 +42,12 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
                      .ffn_width = 56,
                      .initializer_range = 0.2};
   if (model == "bert") {
-    config.architecture = Architecture::kBert;
+    config.architecture = architecture_named("bert");
     config.activation = Activation::kGeluErf;
     config.norm_epsilon = 1e-12;
     config.token_types = 2;
   } else if (model == "llama") {
-    config.architecture = Architecture::kLlama;
+    config.architecture = architecture_named("llama");
     config.activation = Activation::kNone;
     config.kv_heads = 2;
     config.attention_bias = config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
@@ -58,7 +58,7 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
                      .original_positions = 32};
   } else if (model == "mistral" || model == "qwen2") {
     const bool qwen2 = model == "qwen2";
-    config.architecture = qwen2 ? Architecture::kQwen2 : Architecture::kMistral;
+    config.architecture = qwen2 ? architecture_named("qwen2") : architecture_named("mistral");
     config.activation = Activation::kNone;
     config.kv_heads = 2;
     config.attention_bias = config.tied_embeddings = qwen2;
