@@ -130,6 +130,31 @@ void refuse_names_twice(const ArchitectureDescription& read, JsonValue place) {
       throw error_at(place, format("two attention parts have the scope '{}'", part.scope));
 }
 
+// The same for what stands before and behind the blocks.
+void refuse_names_twice_outside(const ArchitectureDescription& read, JsonValue place) {
+  std::set<std::string> seen;
+  const std::string before_number = read.block.scope.substr(0, read.block.scope.find('{'));
+  const auto add = [&](const std::string& name) {
+    if (name.empty()) return;
+    if (!seen.insert(name).second) throw error_at(place, format("two layers have the name '{}'", name));
+    const std::size_t at = before_number.size();
+    if (name.starts_with(before_number) && name.size() > at && name[at] >= '0' && name[at] <= '9')
+      throw error_at(place, format("'{}' is the name of something in a block, too", name));
+  };
+  const auto named = [&](const std::string& scope, const std::string& name) {
+    if (!name.empty()) add(joined_name(scope, name));
+  };
+  const ArchitectureDescription::Embedding& embedding = read.embedding;
+  for (const std::string* name :
+       {&embedding.words, &embedding.token_types, &embedding.positions, &embedding.norm})
+    named(embedding.scope, *name);
+  named(read.final.scope, read.final.norm);
+  named(read.output.transform_scope, read.output.transform);
+  named(read.output.transform_scope, read.output.transform_norm);
+  add(read.output.weight);
+  add(read.output.bias);
+}
+
 ArchitectureDescription::Block read_block(JsonValue value) {
   value.refuse_keys_except(Keys{"scope", "parts"});
   ArchitectureDescription::Block block;
@@ -336,6 +361,7 @@ ArchitectureDescription read_architecture(JsonValue description) {
     read.final = {.scope = required_name(*last, "scope"), .norm = required_name(*last, "norm")};
   }
   read.output = read_output(description.at("output"));
+  refuse_names_twice_outside(read, description);
   if (const auto fixed = description.find("fixed"))
     for (const auto& [key, value] : fixed->items()) {
       const ConfigField* const field = find_config_field(key);

@@ -1,5 +1,7 @@
 #include "nadi/model/described_config.h"
 
+#include <algorithm>
+
 #include "nadi/base/format.h"
 #include "nadi/model/config_fields.h"
 #include "nadi/model/config_keys.h"
@@ -138,7 +140,10 @@ void read_described_config(ConfigKeys& keys, ModelConfig& config) {
     config.*std::get<bool ModelConfig::*>(find_config_field(name)->member) = value;
   for (const ConfigEntry& entry : config.architecture->configuration)
     read_described_entry(keys, entry, config);
-  if (config.kv_heads == 0) config.kv_heads = config.heads;
+  const auto sets_kv_heads = [](const ConfigEntry& entry) {
+    return std::ranges::find(entry.sets, "kv_heads") != entry.sets.end();
+  };
+  if (std::ranges::none_of(config.architecture->configuration, sets_kv_heads)) config.kv_heads = config.heads;
 }
 
 void write_described_config(const ModelConfig& config, Json& json) {

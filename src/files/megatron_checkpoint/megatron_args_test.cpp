@@ -24,6 +24,7 @@ MegatronFacts facts_of(const ModelConfig& config) {
           .fc1_rows = gated ? 2 * config.ffn_width : config.ffn_width,
           .ffn_width = config.ffn_width,
           .norm_bias = !gated,
+          .head_norms = config.architecture->head_norms(),
           .qkv_bias = config.attention_bias,
           .attention_output_bias = config.attention_output_bias,
           .ffn_bias = config.ffn_bias,

@@ -106,8 +106,8 @@ void expect_round_trip(const ModelConfig& config, const MegatronSplit& split) {
 }
 
 TEST(ShardLayout, EverySplitCoversEveryElementOnce) {
-  for (const Architecture& architecture :
-       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")})
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("bert"),
+                                           architecture_named("llama"), architecture_named("qwen3")})
     for (const bool tied : {false, true})
       for (const std::int64_t tp : {1, 2, 4})
         for (const std::int64_t pp : {1, 2, 4})
@@ -194,6 +194,22 @@ TEST(ShardLayout, NamesTensorsAsMegatronDoes) {
 }
 
 // 13 rows become 16 over 4 ranks: the last rank has row 12 and three copies of it.
+// Behind the product whose columns they norm; on every rank, whole.
+TEST(ShardLayout, NormsOfHeadsAreOnEveryRank) {
+  ModelConfig config = tiny_model(architecture_named("qwen3"), 1);
+  const ShardLayout layout(config, {.tp = 4, .padded_vocabulary = 16});
+  for (const std::int64_t tp : {0, 3}) {
+    const std::vector<ShardTensor> tensors = layout.rank({.tp = tp})[0].tensors;
+    const auto named = [&](const char* name) { return std::ranges::find(tensors, name, &ShardTensor::name); };
+    const auto query = named("decoder.layers.0.self_attention.q_layernorm.weight");
+    ASSERT_NE(query, tensors.end());
+    EXPECT_EQ(query->shape, Shape{config.head_width});
+    EXPECT_EQ(query->blocks[0].tensor, "model.layers.0.self_attn.q_norm.weight");
+    EXPECT_EQ((query - 1)->name, "decoder.layers.0.self_attention.linear_qkv.weight");
+    EXPECT_EQ((query + 1)->name, "decoder.layers.0.self_attention.k_layernorm.weight");
+  }
+}
+
 TEST(ShardLayout, AddsCopiesOfTheLastRowOfTheVocabulary) {
   const ModelConfig config = tiny_model(architecture_named("llama"), 1);
   const NumberedModel whole(config);

@@ -116,7 +116,11 @@ class TokenRun {
             .dtype = request_.dtype,
             .fused_attention = request_.fused_attention,
             // Nothing is updated that anybody reads.
-            .optimizer = {.kind = OptimizerKind::kSgd, .momentum = 0, .weight_decay = 0, .max_grad_norm = 0},
+            .optimizer = {.kind = OptimizerKind::kSgd,
+                          .momentum = 0,
+                          .weight_decay = 0,
+                          .learning_rate = {.decay = Decay::kConstant},
+                          .max_grad_norm = 0},
             .keeps_logits = kind == StepKind::kEvaluate && !request_.positions.empty()};
   }
 
