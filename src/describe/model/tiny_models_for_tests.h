@@ -11,7 +11,7 @@ namespace nadi::inline describe {
 // For arithmetic in double precision by the thousand, and for every plan: width 8, four heads of keys and
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
 // two queries per key and stretched rotary frequencies; Qwen2 like Llama, with biases of queries, keys and
-// values and tied embeddings.
+// values and tied embeddings; Qwen3 like Llama, with heads of 6 that are normed.
 inline ModelConfig tiny_model(const Architecture& architecture, std::int64_t layers) {
   ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
                      .architecture = architecture,
@@ -35,6 +35,8 @@ inline ModelConfig tiny_model(const Architecture& architecture, std::int64_t lay
     config.attention_bias = config.tied_embeddings = qwen2;
     config.attention_output_bias = config.ffn_bias = false;
     config.embedding_dropout = config.residual_dropout = 0;
+    // Of two numbers that are near zero, a norm makes anything; and heads have more columns than the stream.
+    if (architecture->head_norms()) config.head_width = 6;
     config.rotary = {.theta = 100,
                      .factor = 8,
                      .low_frequency_factor = 1,

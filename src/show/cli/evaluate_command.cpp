@@ -11,6 +11,7 @@
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_flags.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/comm/communicator.h"
 #include "nadi/command_line/command.h"
@@ -26,11 +27,6 @@ namespace nadi::inline show {
 namespace {
 
 constexpr std::string_view kAllPositions = "all";
-
-// Flags of a plan that only change how an optimizer works, which there is none of.
-bool is_about_updates(const PlanFlag& flag) {
-  return flag.spec.names[0] == "--zero";
-}
 
 void add_evaluate_flags(Flags& flags) {
   flags.set_positional({.name = "MODEL",
@@ -78,9 +74,12 @@ void add_evaluate_flags(Flags& flags) {
   add({.names = {"--no-verify"}, .help = "do not check the weights against their checksums"});
 
   group = "several ranks";
-  for (PlanFlag& flag : plan_flags())
-    if (!is_about_updates(flag)) add(std::move(flag.spec));
+  for (PlanFlag& flag : plan_flags()) {
+    if (flag.spec.names[0] == "--zero") flag.spec.help = "of a plan that is taken over; changes nothing here";
+    add(std::move(flag.spec));
+  }
   add_comm_timeout_flag(flags, group);
+  add_oversubscribe_flag(flags, group);
   flags.show_first({"--tokens", "--gradients", "--positions", "--dtype", "--device", "--tp", "--json"});
 }
 
