@@ -38,7 +38,7 @@ echo "trained, saved, continued: ok"
 
 run to_megatron "$nadi" checkpoint convert --load-dir one/checkpoint-4 --save-dir mega --to megatron \
   --target-tensor-parallel-size 2 --target-pipeline-parallel-size 2
-run from_megatron "$nadi" checkpoint convert --load-dir mega --save-dir back
+run from_megatron "$nadi" checkpoint convert --load-dir mega --save-dir back --to hf
 run compared "$nadi" checkpoint compare one/checkpoint-4 back --weights
 run shown_again "$nadi" show back --batch-size 2 --seq-length 64 --json
 echo "Megatron-LM and back: ok"

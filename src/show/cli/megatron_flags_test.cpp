@@ -132,6 +132,9 @@ std::vector<Effect> model_effects() {
        gpt + "--swiglu --normalization RMSNorm --position-embedding-type rope --hidden-dropout 0",
        model(&ModelConfig::ffn_bias, false)},
       {"--add-qkv-bias", llama, model(&ModelConfig::attention_bias, true)},
+      {"--qk-layernorm", llama, whole([](const ResolvedTrain& run) {
+         return run.options.config.architecture == architecture_named("qwen3");
+       })},
       {"--untie-embeddings-and-output-weights", gpt, model(&ModelConfig::tied_embeddings, false)},
       {"--vocab-size 500", "gpt --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128",
        model(&ModelConfig::vocabulary, std::int64_t{500})},
