@@ -314,7 +314,8 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
     std::vector<std::string> words;
     std::string message;
   };
-  const std::string wanted = "error: give one of --prompt, --prompts and --num-input-tokens\n";
+  const std::string wanted =
+      "error: give one of --prompt, --prompts, --prompt-tokens and --num-input-tokens\n";
   for (const auto& [words, message] : std::vector<Case>{
            {{"--prompt", "a", "--num-input-tokens", "3"}, wanted},
            {{"--prompt", "a", "--temperature", "-1"},
