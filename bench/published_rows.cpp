@@ -81,7 +81,7 @@ class CsvTable {
 ModelConfig gpt(std::int64_t width, std::int64_t layers, std::int64_t heads, std::int64_t tokens) {
   ModelConfig config;
   config.name = format("gpt {}x{}", layers, width);
-  config.architecture = Architecture::kGpt2;
+  config.architecture = architecture_named("gpt2");
   config.vocabulary = 51'200;
   config.positions = tokens;
   config.layers = layers;

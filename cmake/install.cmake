@@ -68,7 +68,11 @@ set(NADI_INTERNAL_HEADERS
   job_report/job_report_json.h
   job_scripts/rank_function.h
   job_scripts/script_text.h
+  model/architecture_reader.h
   model/config_keys.h
+  model/described_config.h
+  model/rotary_keys.h
+  model/window_keys.h
   plan/plan_file_keys.h
   pytorch/decimal_time.h
   pytorch/event_args.h

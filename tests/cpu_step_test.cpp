@@ -181,8 +181,9 @@ StepRequest request(StepRequest changed = {}) {
 
 class CpuStep : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, CpuStep,
-                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                         Architecture::kMistral, Architecture::kQwen2),
+                         testing::Values(architecture_named("gpt2"), architecture_named("bert"),
+                                         architecture_named("llama"), architecture_named("mistral"),
+                                         architecture_named("qwen2"), architecture_named("qwen3")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Dropout is on: the engines draw the same numbers.
@@ -340,7 +341,7 @@ TEST_P(CpuStep, SkipsAStepThatOverflowsInFp16) {
 
 TEST(CpuEngine, RefusesFp8) {
   const Program program =
-      build_step(tiny_model(Architecture::kLlama, 1), request({.dtype = DType::kBF16, .fp8 = true}));
+      build_step(tiny_model(architecture_named("llama"), 1), request({.dtype = DType::kBF16, .fp8 = true}));
   CpuEngine engine({.threads = 1});
   try {
     engine.load(program);
@@ -353,7 +354,8 @@ TEST(CpuEngine, RefusesFp8) {
 
 // Masters keep what weights were before they were rounded, unless weights were loaded.
 TEST(CpuEngine, MastersStartBeforeTheRounding) {
-  const Program program = build_step(tiny_model(Architecture::kGpt2, 1), request({.dtype = DType::kBF16}));
+  const Program program =
+      build_step(tiny_model(architecture_named("gpt2"), 1), request({.dtype = DType::kBF16}));
   const auto master_of = [&](bool load) {
     CpuEngine engine({.threads = 1});
     engine.load(program);

@@ -25,7 +25,7 @@ std::vector<Lines> lines_of_all_ranks(const PlanCase& entry) {
     StepRequest request = entry.request;
     request.batch_size = 16 / plan.dp;
     request.seq_length = 8;
-    stages.push_back(build_step(tiny_model(Architecture::kGpt2, 4), request, plan, stage));
+    stages.push_back(build_step(tiny_model(architecture_named("gpt2"), 4), request, plan, stage));
   }
   std::vector<Lines> lines(static_cast<std::size_t>(plan.world_size()));
   ThreadWorld world(plan.world_size());

@@ -109,8 +109,9 @@ double difference(const std::map<std::string, Doubles>& a, const std::map<std::s
 
 class TinyModel : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, TinyModel,
-                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                         Architecture::kMistral, Architecture::kQwen2),
+                         testing::Values(architecture_named("gpt2"), architecture_named("bert"),
+                                         architecture_named("llama"), architecture_named("mistral"),
+                                         architecture_named("qwen2"), architecture_named("qwen3")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Central differences over every element of every parameter. Measure: |analytic - numeric| / |analytic|,
@@ -228,14 +229,16 @@ TEST_P(TinyModel, AnOverflowHalvesTheLossScaleAndSkipsTheStep) {
 // Generation with the KV cache chooses the tokens that running the whole prefix anew chooses: the likeliest
 // ones, or drawn ones.
 class Generate : public testing::TestWithParam<std::tuple<Architecture, bool>> {};
-INSTANTIATE_TEST_SUITE_P(All, Generate,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kLlama,
-                                                          Architecture::kMistral, Architecture::kQwen2),
-                                          testing::Bool()),
-                         [](const auto& tested) {
-                           return std::string(to_string(std::get<0>(tested.param))) +
-                                  (std::get<1>(tested.param) ? "_sampling" : "_greedy");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Generate,
+    testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("llama"),
+                                     architecture_named("mistral"), architecture_named("qwen2"),
+                                     architecture_named("qwen3")),
+                     testing::Bool()),
+    [](const auto& tested) {
+      return std::string(to_string(std::get<0>(tested.param))) +
+             (std::get<1>(tested.param) ? "_sampling" : "_greedy");
+    });
 
 TEST_P(Generate, TheCacheChangesNothing) {
   const auto& [architecture, sampling] = GetParam();

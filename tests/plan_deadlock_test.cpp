@@ -179,8 +179,9 @@ TEST(PlanDeadlock, NoneIn200RandomPlans) {
   std::mt19937 random(11);
   std::int64_t ranks = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    const Architecture architecture = std::vector{Architecture::kGpt2, Architecture::kBert,
-                                                  Architecture::kLlama, Architecture::kQwen2}[trial % 4];
+    const Architecture architecture =
+        std::vector{architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+                    architecture_named("qwen2")}[trial % 4];
     const Plan plan = random_plan(random);
     ranks += plan.world_size();
     const Stages stages = stages_of(tiny_model(architecture, 12), plan);
@@ -200,7 +201,7 @@ TEST(PlanDeadlock, NoneIn200RandomPlans) {
 // have buffers.
 TEST(PlanDeadlock, IsFoundWhenExchangesAreTornApart) {
   const Plan plan{.pp = 2, .micro_batches = 4};
-  Stages stages = stages_of(tiny_model(Architecture::kGpt2, 12), plan);
+  Stages stages = stages_of(tiny_model(architecture_named("gpt2"), 12), plan);
   EXPECT_TRUE(stuck_ranks(plan, stages.pointers).empty());
   EXPECT_FALSE(stuck_ranks(plan, stages.pointers, false).empty());
   EXPECT_FALSE(find_communication_fault(plan, stages.pointers));
@@ -217,7 +218,7 @@ TEST(PlanDeadlock, IsFoundWhenExchangesAreTornApart) {
 // First come first served, micro-batches that change places arrive, but as others.
 TEST(PlanDeadlock, AMessageOfAnotherMicroBatchIsAFault) {
   const Plan plan{.pp = 2, .schedule = ScheduleKind::kGPipe, .micro_batches = 2};
-  Stages stages = stages_of(tiny_model(Architecture::kGpt2, 12), plan);
+  Stages stages = stages_of(tiny_model(architecture_named("gpt2"), 12), plan);
   Program& last = stages.programs[1];
   std::vector<Instruction*> receives;
   for (Instruction& instruction : last.instructions)
@@ -342,7 +343,7 @@ TEST(PlanDeadlock, FindsWhatLockstepFindsInBrokenPrograms) {
   for (int trial = 0; trial < 300; ++trial) {
     Plan plan{.tp = 1 + trial % 2, .dp = 1 + trial / 2 % 2, .pp = 2 + trial / 4 % 2, .micro_batches = 3};
     plan.zero_stage = trial / 8 % 2;
-    const Stages whole = stages_of(tiny_model(Architecture::kGpt2, 4), plan);
+    const Stages whole = stages_of(tiny_model(architecture_named("gpt2"), 4), plan);
     std::vector<std::vector<Contact>> contacts;
     for (const Program& program : whole.programs) contacts.push_back(contacts_of(plan, program));
     // The programs below have one micro-batch, and twice the tags.

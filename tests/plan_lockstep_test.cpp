@@ -123,15 +123,15 @@ class Cluster {
 };
 
 class PlanLockstep : public testing::TestWithParam<std::tuple<Architecture, PlanCase>> {};
-INSTANTIATE_TEST_SUITE_P(All, PlanLockstep,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kBert,
-                                                          Architecture::kLlama, Architecture::kMistral,
-                                                          Architecture::kQwen2),
-                                          testing::ValuesIn(plan_cases())),
-                         [](const auto& tested) {
-                           return std::string(to_string(std::get<0>(tested.param))) + "_" +
-                                  std::get<1>(tested.param).name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, PlanLockstep,
+    testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("bert"),
+                                     architecture_named("llama"), architecture_named("mistral"),
+                                     architecture_named("qwen2"), architecture_named("qwen3")),
+                     testing::ValuesIn(plan_cases())),
+    [](const auto& tested) {
+      return std::string(to_string(std::get<0>(tested.param))) + "_" + std::get<1>(tested.param).name;
+    });
 
 TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
   const auto& [architecture, plan_case] = GetParam();

@@ -241,8 +241,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   // All ranks run the same tests in the same order: the names depend on the size of the job only.
-  for (const Architecture architecture :
-       {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama, Architecture::kQwen2})
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("qwen2"), architecture_named("qwen3")})
     for (const PlanCase& entry : cases_of_this_size()) {
       class Case : public testing::Test {
        public:

@@ -37,7 +37,7 @@ Batch batch_for(const ModelConfig& config) {
 }
 
 TEST(SequenceOverlap, CommunicationOfTheBackwardPassIsWaitedForWhenItIsNeeded) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2, 2);
+  const ModelConfig config = tiny_model(architecture_named("gpt2"), 2);
   const Plan plan{.tp = 2, .sequence_parallel = true};
   const Program program = build_step(config, {.batch_size = kBatch, .seq_length = kTokens}, plan, 0);
   ThreadWorld world(2);

@@ -101,14 +101,14 @@ TEST(StepAllocations, there_are_none_of_gpt2) {
   ASSERT_FALSE(cases.empty());
   for (const AllocationCase& entry : cases) {
     SCOPED_TRACE(entry.name);
-    expect_no_allocations(Architecture::kGpt2, entry.plan);
+    expect_no_allocations(architecture_named("gpt2"), entry.plan);
   }
 }
 
 TEST(StepAllocations, there_are_none_of_llama) {
   for (const AllocationCase& entry : cases_of(test_world().size())) {
     SCOPED_TRACE(entry.name);
-    expect_no_allocations(Architecture::kLlama, entry.plan);
+    expect_no_allocations(architecture_named("llama"), entry.plan);
   }
 }
 

@@ -21,7 +21,7 @@ except ImportError as missing:
     sys.exit(77)
 
 MODELS = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForMaskedLM, "llama": AutoModelForCausalLM,
-          "mistral": AutoModelForCausalLM, "qwen2": AutoModelForCausalLM}
+          "mistral": AutoModelForCausalLM, "qwen2": AutoModelForCausalLM, "qwen3": AutoModelForCausalLM}
 BAR = 1e-4  # absolute; logits are of the order of 1 to 10
 
 

@@ -2,7 +2,7 @@
 // and writes what it computes to JSON: texts, their tokens, the logits at every position, and the tokens with
 // which the first text goes on when the likeliest one is always taken. compare_checkpoints.py loads the
 // folder and computes the same.
-//   dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER [pytorch] > logits.json
+//   dump_logits gpt2|bert|llama|mistral|qwen2|qwen3 FOLDER [pytorch] > logits.json
 // With `pytorch`, the weights are in a file of torch.save.
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr int kThreads = 2;
 
 ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
   ModelConfig config{.name = model,
-                     .architecture = Architecture::kGpt2,
+                     .architecture = architecture_named("gpt2"),
                      .vocabulary = vocabulary,
                      .positions = 64,
                      .layers = 3,
@@ -42,12 +42,12 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
                      .ffn_width = 56,
                      .initializer_range = 0.2};
   if (model == "bert") {
-    config.architecture = Architecture::kBert;
+    config.architecture = architecture_named("bert");
     config.activation = Activation::kGeluErf;
     config.norm_epsilon = 1e-12;
     config.token_types = 2;
   } else if (model == "llama") {
-    config.architecture = Architecture::kLlama;
+    config.architecture = architecture_named("llama");
     config.activation = Activation::kNone;
     config.kv_heads = 2;
     config.attention_bias = config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
@@ -56,17 +56,18 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
                      .low_frequency_factor = 1,
                      .high_frequency_factor = 4,
                      .original_positions = 32};
-  } else if (model == "mistral" || model == "qwen2") {
+  } else if (model == "mistral" || model == "qwen2" || model == "qwen3") {
     const bool qwen2 = model == "qwen2";
-    config.architecture = qwen2 ? Architecture::kQwen2 : Architecture::kMistral;
+    config.architecture = architecture_named(model);
     config.activation = Activation::kNone;
     config.kv_heads = 2;
     config.attention_bias = config.tied_embeddings = qwen2;
     config.attention_output_bias = config.ffn_bias = false;
     config.rotary = {.theta = 1000};
-    if (!qwen2) config.attention_window = 48;
+    if (model == "mistral") config.attention_window = 48;
+    if (model == "qwen3") config.head_width = 12;  // heads make more columns than the stream has
   } else {
-    check(model == "gpt2", "gpt2, bert, llama, mistral or qwen2");
+    check(model == "gpt2", "gpt2, bert, llama, mistral, qwen2 or qwen3");
   }
   return config;
 }
@@ -144,7 +145,7 @@ Json dump(const std::string& model, const std::string& path, WeightFormat saved_
 
 int main(int argc, char** argv) {
   if (argc != 3 && argc != 4) {
-    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER [pytorch]\n");
+    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama|mistral|qwen2|qwen3 FOLDER [pytorch]\n");
     return 2;
   }
   const auto saved_as = argc == 4 ? nadi::WeightFormat::kPytorch : nadi::WeightFormat::kSafetensors;

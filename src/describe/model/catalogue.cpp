@@ -25,7 +25,7 @@ constexpr GptSize kGpt3[]{{"gpt3-125m", 12, 768, 12},  {"gpt3-350m", 24, 1024, 1
 // Dropout 0.1 throughout, as GPT-2 was trained; GPT-3's paper does not say otherwise.
 ModelConfig gpt(const GptSize& size, std::int64_t positions) {
   return {.name = size.name,
-          .architecture = Architecture::kGpt2,
+          .architecture = architecture_named("gpt2"),
           .vocabulary = 50257,
           .positions = positions,
           .layers = size.layers,
@@ -43,7 +43,7 @@ ModelConfig gpt(const GptSize& size, std::int64_t positions) {
 
 ModelConfig bert(const char* name, std::int64_t layers, std::int64_t width, std::int64_t heads) {
   return {.name = name,
-          .architecture = Architecture::kBert,
+          .architecture = architecture_named("bert"),
           .vocabulary = 30522,
           .positions = 512,
           .layers = layers,
@@ -67,7 +67,7 @@ struct LlamaSize {
 
 ModelConfig llama31(const LlamaSize& size) {
   return {.name = size.name,
-          .architecture = Architecture::kLlama,
+          .architecture = architecture_named("llama"),
           .vocabulary = 128256,
           .positions = 131072,
           .layers = size.layers,
@@ -91,7 +91,7 @@ ModelConfig llama31(const LlamaSize& size) {
 // The config.json of mistralai/Mistral-7B-v0.1 and -v0.3.
 ModelConfig mistral_7b(const char* name, std::int64_t vocabulary, double theta, std::int64_t window) {
   return {.name = name,
-          .architecture = Architecture::kMistral,
+          .architecture = architecture_named("mistral"),
           .vocabulary = vocabulary,
           .positions = 32768,
           .layers = 32,
@@ -127,7 +127,7 @@ constexpr QwenSize kQwen25[]{{"qwen2.5-0.5b", 24, 896, 14, 2, 4864, 151936, 3276
 
 ModelConfig qwen25(const QwenSize& size) {
   return {.name = size.name,
-          .architecture = Architecture::kQwen2,
+          .architecture = architecture_named("qwen2"),
           .vocabulary = size.vocabulary,
           .positions = size.positions,
           .layers = size.layers,
@@ -143,6 +143,22 @@ ModelConfig qwen25(const QwenSize& size) {
           .rotary = {.theta = 1e6}};
 }
 
+// The config.json of Qwen/Qwen3-0.6B and so on. Heads are 128 wide, whatever the hidden size.
+constexpr QwenSize kQwen3[]{{"qwen3-0.6b", 28, 1024, 16, 8, 3072, 151936, 40960, 1e-6, true},
+                            {"qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936, 40960, 1e-6, true},
+                            {"qwen3-4b", 36, 2560, 32, 8, 9728, 151936, 40960, 1e-6, true},
+                            {"qwen3-8b", 36, 4096, 32, 8, 12288, 151936, 40960, 1e-6, false},
+                            {"qwen3-14b", 40, 5120, 40, 8, 17408, 151936, 40960, 1e-6, false},
+                            {"qwen3-32b", 64, 5120, 64, 8, 25600, 151936, 40960, 1e-6, false}};
+
+ModelConfig qwen3(const QwenSize& size) {
+  ModelConfig config = qwen25(size);
+  config.architecture = architecture_named("qwen3");
+  config.head_width = 128;
+  config.attention_bias = false;
+  return config;
+}
+
 // For experiments that take seconds. The sizes are our own, except those of BERT, which are those of
 // google/bert_uncased_L-2_H-128_A-2.
 std::vector<ModelConfig> tiny_models() {
@@ -155,13 +171,17 @@ std::vector<ModelConfig> tiny_models() {
   llama.rotary = {.theta = 10000};
   ModelConfig mistral = llama;
   mistral.name = "mistral-tiny";
-  mistral.architecture = Architecture::kMistral;
+  mistral.architecture = architecture_named("mistral");
   mistral.attention_window = 256;
   ModelConfig qwen2 = llama;
   qwen2.name = "qwen2-tiny";
-  qwen2.architecture = Architecture::kQwen2;
+  qwen2.architecture = architecture_named("qwen2");
   qwen2.attention_bias = qwen2.tied_embeddings = true;
-  return {gpt2, bert("bert-tiny", 2, 128, 2), llama, mistral, qwen2};
+  ModelConfig qwen3 = llama;
+  qwen3.name = "qwen3-tiny";
+  qwen3.architecture = architecture_named("qwen3");
+  qwen3.head_width = 48;
+  return {gpt2, bert("bert-tiny", 2, 128, 2), llama, mistral, qwen2, qwen3};
 }
 
 std::vector<ModelConfig> make_catalogue() {
@@ -176,6 +196,7 @@ std::vector<ModelConfig> make_catalogue() {
   models.push_back(mistral_7b("mistral-7b-v0.1", 32000, 10000, 4096));
   models.push_back(mistral_7b("mistral-7b-v0.3", 32768, 1e6, 0));
   for (const QwenSize& size : kQwen25) models.push_back(qwen25(size));
+  for (const QwenSize& size : kQwen3) models.push_back(qwen3(size));
   for (ModelConfig& model : tiny_models()) models.push_back(std::move(model));
   return models;
 }

@@ -68,7 +68,7 @@ constexpr const char* kGpt2 = R"({
 
 TEST_F(ConfigFile, ReadsHuggingFacesGpt2) {
   const ModelConfig config = load_model_config(write(kGpt2));
-  EXPECT_EQ(config.architecture, Architecture::kGpt2);
+  EXPECT_EQ(config.architecture, architecture_named("gpt2"));
   EXPECT_EQ(config.layers, 12);
   EXPECT_EQ(config.head_width, 64);
   EXPECT_EQ(config.ffn_width, 3072);
@@ -95,7 +95,7 @@ TEST_F(ConfigFile, ReadsBert) {
     "model_type": "bert", "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12,
     "num_attention_heads": 12, "intermediate_size": 3072, "hidden_act": "gelu", "max_position_embeddings": 512,
     "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0, "position_embedding_type": "absolute"})"));
-  EXPECT_EQ(config.architecture, Architecture::kBert);
+  EXPECT_EQ(config.architecture, architecture_named("bert"));
   EXPECT_EQ(config.activation, Activation::kGeluErf);
   EXPECT_EQ(config.token_types, 2);
   EXPECT_EQ(config.residual_dropout, 0.1);
@@ -150,7 +150,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 TEST_F(ConfigFile, ReadsMistralWithItsWindow) {
   const ModelConfig config = load_model_config(write(kMistral));
-  EXPECT_EQ(config.architecture, Architecture::kMistral);
+  EXPECT_EQ(config.architecture, architecture_named("mistral"));
   EXPECT_EQ(config.attention_window, 4096);
   EXPECT_EQ(longest_sequence(config), 4096);
   EXPECT_EQ(room_of(config), "an attention window of 4096 tokens");
@@ -179,7 +179,7 @@ constexpr const char* kQwen2 = R"({
 
 TEST_F(ConfigFile, ReadsQwen2WithItsBiases) {
   const ModelConfig config = load_model_config(write(kQwen2));
-  EXPECT_EQ(config.architecture, Architecture::kQwen2);
+  EXPECT_EQ(config.architecture, architecture_named("qwen2"));
   EXPECT_TRUE(config.attention_bias);
   EXPECT_FALSE(config.attention_output_bias || config.ffn_bias || config.tied_embeddings);
   EXPECT_EQ(config.rotary.theta, 1e6);

@@ -157,7 +157,7 @@ TEST_F(ConfigWriter, RefusesWhatTheFileCannotSay) {
   EXPECT_THAT(message_of(llama), HasSubstr("that attention has a window"));
   ModelConfig qwen2 = *find_built_in_model("qwen2.5-0.5b");
   qwen2.attention_bias = false;
-  EXPECT_THAT(message_of(qwen2), HasSubstr("or that these have none"));
+  EXPECT_THAT(message_of(qwen2), HasSubstr("that a layer has no bias"));
   ModelConfig mistral = *find_built_in_model("mistral-7b-v0.3");
   mistral.ffn_bias = true;
   EXPECT_THAT(message_of(mistral), HasSubstr("that a layer has biases"));

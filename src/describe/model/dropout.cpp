@@ -5,7 +5,7 @@
 namespace nadi::inline describe {
 
 bool has_hidden_dropout(const ModelConfig& config) {
-  return !is_llama_like(config.architecture);
+  return config.architecture->hidden_dropout();
 }
 
 void set_dropout(ModelConfig& config, double rate) {

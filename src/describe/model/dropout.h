@@ -5,7 +5,7 @@ namespace nadi::inline describe {
 
 struct ModelConfig;
 
-// Whether the model drops embeddings and the residual stream, besides attention. Llama does not.
+// Whether the model drops embeddings and the residual stream, besides attention.
 bool has_hidden_dropout(const ModelConfig& config);
 
 // Sets every rate that the model has.

@@ -26,6 +26,7 @@ struct ForwardOptions {
   bool fp8 = false;               // matrix products of transformer blocks on fp8 operands; wants dtype kBF16
   bool fused_attention = true;
   bool sampling = false;         // prefill and decode draw the next token; otherwise they take the likeliest
+  bool keeps_logits = false;     // training and evaluation: in a variable "logits", for every token
   std::int64_t token_limit = 0;  // the next token is below this; 0 means any of the vocabulary
 };
 

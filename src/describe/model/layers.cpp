@@ -205,6 +205,23 @@ TensorId Layers::rms_norm(TensorId x, const std::string& name) {
                                    .epsilon = config_.norm_epsilon});
 }
 
+TensorId Layers::head_norm(TensorId x, const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const Shape whole = builder_.shape(x);
+  const std::int64_t width = config_.head_width;
+  const TensorId heads = reshape(builder_, x, {whole[0], whole[1], whole[2] / width, width});
+  const TensorId weight = for_own_heads(parameter("weight", Shape{width}, Initializer::constant(1)));
+  if (config_.architecture->norm == NormKind::kRms)
+    return reshape(builder_,
+                   nadi::rms_norm(builder_, {.x = heads, .weight = weight, .epsilon = config_.norm_epsilon}),
+                   whole);
+  const TensorId bias = for_own_heads(parameter("bias", Shape{width}, Initializer::constant(0)));
+  return reshape(builder_,
+                 nadi::layer_norm(
+                     builder_, {.x = heads, .weight = weight, .bias = bias, .epsilon = config_.norm_epsilon}),
+                 whole);
+}
+
 TensorId Layers::rotary(TensorId x) {
   return nadi::rotary(builder_, {.x = x,
                                  .positions = positions(),
@@ -254,9 +271,18 @@ void Layers::finish(TensorId logits) {
     move_on();
     return;
   }
+  if (options_.keeps_logits) keep(of_all_tokens(whole_logits(logits)));
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});
   loss_of(logits, input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
           input("token_count", Shape{}, DType::kF32));
+}
+
+void Layers::keep(TensorId logits) {
+  const auto scope = builder_.in_layer("logits");
+  const Tensor& values = builder_.tensor(logits);
+  const TensorId kept = builder_.variable(
+      {.name = "logits", .shape = values.shape, .dtype = values.dtype, .role = Role::kMetric});
+  builder_.add({.kind = OpKind::kCopy, .inputs = {logits}, .into = {{kept}}});
 }
 
 // The prefill puts the next token behind the prompt; a decode step puts it one further.

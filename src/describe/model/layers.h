@@ -75,6 +75,8 @@ class Layers {
   virtual TensorId attention(const AttentionSpec& spec);
   virtual TensorId layer_norm(TensorId x, const std::string& name);
   virtual TensorId rms_norm(TensorId x, const std::string& name);
+  // RMS norm, or layer norm where the architecture has that, of each head by itself, with one weight for all.
+  TensorId head_norm(TensorId x, const std::string& name);
   TensorId rotary(TensorId x);  // on heads of the configuration's width
   virtual TensorId dropout(TensorId x, double rate, const std::string& name);
   TensorId add(TensorId a, TensorId b);
@@ -104,6 +106,11 @@ class Layers {
   // The same by its full name.
   TensorId parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer,
                            std::vector<Shard> shards = {});
+  // A whole parameter that is applied to the heads of this rank alone, so that its gradient is a part of the
+  // whole one.
+  virtual TensorId for_own_heads(TensorId weight) { return weight; }
+  // Values of all tokens, where ranks have some each.
+  virtual TensorId of_all_tokens(TensorId values) { return values; }
   // Whether packed queries, keys and values must come apart before attention.
   virtual bool separates_heads() const { return false; }
   // Heads that this rank has.
@@ -135,6 +142,7 @@ class Layers {
   TensorId next_token();
   TensorId next_position();
   void move_on();
+  void keep(TensorId logits);
 };
 
 }  // namespace nadi::inline describe

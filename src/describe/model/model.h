@@ -1,10 +1,13 @@
-// A transformer as a recipe: what comes before the blocks, a block, what comes after. Pipelines cut between
-// these; build_forward() does all of them.
+// A transformer as a recipe: what comes before the blocks, a block, what comes after, as its architecture
+// describes them. Pipelines cut between these; build_forward() does all of them.
 //
 //   GraphBuilder builder;
 //   Layers layers(builder, config, options);
 //   build_forward(config, layers);
 #pragma once
+
+#include <cstdint>
+#include <string>
 
 #include "nadi/graph/tensor.h"
 #include "nadi/model/layers.h"
@@ -14,22 +17,31 @@ namespace nadi::inline describe {
 
 class Model {
  public:
-  virtual ~Model() = default;
+  explicit Model(Architecture architecture) : architecture_(std::move(architecture)) {}
 
   // Token ids to the residual stream [B, T, width].
-  virtual TensorId embed(Layers& layers) const = 0;
+  TensorId embed(Layers& layers) const;
   // One transformer block.
-  virtual TensorId block(Layers& layers, std::int64_t number, TensorId x) const = 0;
+  TensorId block(Layers& layers, std::int64_t number, TensorId x) const;
   // The residual stream to the loss or the next token.
-  virtual void head(Layers& layers, TensorId x) const = 0;
+  void head(Layers& layers, TensorId x) const;
   // Whether the model predicts the next token, and so can generate.
-  virtual bool generates() const = 0;
+  bool generates() const { return architecture_->generates(); }
   // The parameter that the output layer uses, too, where they are tied.
-  virtual std::string_view word_embeddings() const = 0;
+  std::string word_embeddings() const { return architecture_->word_embeddings(); }
+
+ private:
+  TensorId norm(Layers& layers, TensorId x, const std::string& name) const;
+  TensorId attend(Layers& layers, const BlockPart& part, TensorId x) const;
+  TensorId feed_forward(Layers& layers, const BlockPart& part, TensorId x) const;
+  TensorId add_part(Layers& layers, const BlockPart& part, TensorId x, TensorId inner) const;
+
+  Architecture architecture_;
 };
 
-// The model of an architecture; lives as long as the program.
-const Model& model_of(Architecture architecture);
+inline Model model_of(const Architecture& architecture) {
+  return Model(architecture);
+}
 
 void build_forward(const ModelConfig& config, Layers& layers);
 

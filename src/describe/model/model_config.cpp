@@ -7,19 +7,6 @@
 
 namespace nadi::inline describe {
 
-bool is_llama_like(Architecture architecture) {
-  switch (architecture) {
-    case Architecture::kGpt2:
-    case Architecture::kBert:
-      return false;
-    case Architecture::kLlama:
-    case Architecture::kMistral:
-    case Architecture::kQwen2:
-      return true;
-  }
-  unreachable();
-}
-
 std::int64_t longest_sequence(const ModelConfig& config) {
   return config.attention_window > 0 ? std::min(config.positions, config.attention_window) : config.positions;
 }
@@ -52,8 +39,8 @@ void check_config(const ModelConfig& config, const std::string& place) {
   require(
       config.heads % config.kv_heads == 0,
       format("{} attention heads are not a multiple of {} key-value heads", config.heads, config.kv_heads));
-  if (config.architecture == Architecture::kBert) positive(config.token_types, "the number of token types");
-  if (is_llama_like(config.architecture))
+  if (config.architecture->token_types()) positive(config.token_types, "the number of token types");
+  if (config.architecture->rotary())
     require(config.head_width % 2 == 0,
             format("rotary embedding needs an even head width, not {}", config.head_width));
   require(config.attention_window >= 0,

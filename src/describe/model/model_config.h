@@ -3,31 +3,17 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/graph/ops/rotary.h"
+#include "nadi/model/architecture.h"
 
 namespace nadi::inline describe {
 
-enum class Architecture : std::uint8_t {
-  kGpt2,   // GPT-2 and GPT-3: learned positions, norm before, GELU, biases everywhere
-  kBert,   // encoder, norm after, masked-language-model head
-  kLlama,  // rotary positions, RMS norm, SwiGLU, grouped queries
-
-  // Llama's graph with other switches and other keys of config.json.
-  kMistral,  // an attention window, in its first version
-  kQwen2,    // biases of queries, keys and values
-};
-std::string_view to_string(Architecture architecture);  // Hugging Face's model_type: "gpt2", "bert", "llama"
-
-// Whether the architecture has Llama's graph: rotary positions, RMS norm, SwiGLU, no dropout but attention's.
-bool is_llama_like(Architecture architecture);
-
 struct ModelConfig {
   std::string name;  // of a built-in model, or where the configuration was read
-  Architecture architecture = Architecture::kGpt2;
+  Architecture architecture = {};
 
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;  // the longest sequence of the model; see longest_sequence()
@@ -37,7 +23,7 @@ struct ModelConfig {
   std::int64_t kv_heads = 0;  // groups of queries that share keys and values; = heads without grouping
   std::int64_t head_width = 0;
   std::int64_t ffn_width = 0;    // of the feed-forward layer
-  std::int64_t token_types = 0;  // BERT
+  std::int64_t token_types = 0;  // where the architecture embeds them
 
   Activation activation = Activation::kGeluTanh;
   double norm_epsilon = 1e-5;
@@ -49,7 +35,7 @@ struct ModelConfig {
   bool attention_bias = true;         // of queries, keys and values
   bool attention_output_bias = true;  // of the product behind attention
   bool ffn_bias = true;
-  RotaryFrequencies rotary = {};  // Llama and its like
+  RotaryFrequencies rotary = {};  // where positions are rotary
   // Keys that a query sees, its own and those before it; 0 means all. Layers before `first_window_layer` have no
   // window. Nadi builds attention without a window, which is the same up to `attention_window` tokens, and
   // refuses longer sequences.

@@ -39,6 +39,12 @@ TEST(Parameters, OfTheBuiltInModels) {
   EXPECT_EQ(forward_of("qwen2.5-14b").parameter_count(), 14'770'033'664);
   EXPECT_EQ(forward_of("qwen2.5-32b").parameter_count(), 32'763'876'352);
   EXPECT_EQ(forward_of("qwen2.5-72b").parameter_count(), 72'706'203'648);
+  EXPECT_EQ(forward_of("qwen3-0.6b").parameter_count(), 596'049'920);
+  EXPECT_EQ(forward_of("qwen3-1.7b").parameter_count(), 1'720'574'976);
+  EXPECT_EQ(forward_of("qwen3-4b").parameter_count(), 4'022'468'096);
+  EXPECT_EQ(forward_of("qwen3-8b").parameter_count(), 8'190'735'360);
+  EXPECT_EQ(forward_of("qwen3-14b").parameter_count(), 14'768'307'200);
+  EXPECT_EQ(forward_of("qwen3-32b").parameter_count(), 32'762'123'264);
   const double gpt3 = static_cast<double>(forward_of("gpt3-175b").parameter_count());
   EXPECT_NEAR(gpt3 / 175e9, 1, 0.005);
 }

@@ -11,8 +11,8 @@ namespace nadi::inline describe {
 // For arithmetic in double precision by the thousand, and for every plan: width 8, four heads of keys and
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
 // two queries per key and stretched rotary frequencies; Qwen2 like Llama, with biases of queries, keys and
-// values and tied embeddings.
-inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
+// values and tied embeddings; Qwen3 like Llama, with heads of 6 that are normed.
+inline ModelConfig tiny_model(const Architecture& architecture, std::int64_t layers) {
   ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
                      .architecture = architecture,
                      .vocabulary = 13,
@@ -28,13 +28,15 @@ inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
                      .embedding_dropout = 0.1,
                      .attention_dropout = 0.2,
                      .residual_dropout = 0.1};
-  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (is_llama_like(architecture)) {
-    const bool qwen2 = architecture == Architecture::kQwen2;
+  if (architecture->masked()) config.activation = Activation::kGeluErf;
+  if (architecture->rotary()) {
+    const bool qwen2 = !architecture->can_have_biases(false, false, false);
     config.heads = 8;
     config.attention_bias = config.tied_embeddings = qwen2;
     config.attention_output_bias = config.ffn_bias = false;
     config.embedding_dropout = config.residual_dropout = 0;
+    // Of two numbers that are near zero, a norm makes anything; and heads have more columns than the stream.
+    if (architecture->head_norms()) config.head_width = 6;
     config.rotary = {.theta = 100,
                      .factor = 8,
                      .low_frequency_factor = 1,
@@ -47,7 +49,7 @@ inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
 // For sizes that are counted by hand: a GPT-2 whose dimensions are powers of two and divide over every group.
 inline ModelConfig even_model() {
   return {.name = "tiny",
-          .architecture = Architecture::kGpt2,
+          .architecture = architecture_named("gpt2"),
           .vocabulary = 16,
           .positions = 8,
           .layers = 4,
@@ -59,7 +61,7 @@ inline ModelConfig even_model() {
 }
 
 // For generation: random weights are spread so widely that each generated token differs from the others.
-inline ModelConfig generating_model(Architecture architecture, std::int64_t vocabulary = 61) {
+inline ModelConfig generating_model(const Architecture& architecture, std::int64_t vocabulary = 61) {
   ModelConfig config{.name = "tiny",
                      .architecture = architecture,
                      .vocabulary = vocabulary,
@@ -72,9 +74,9 @@ inline ModelConfig generating_model(Architecture architecture, std::int64_t voca
                      .ffn_width = 24,
                      .token_types = 2,
                      .initializer_range = 0.4};
-  if (is_llama_like(architecture)) {
+  if (architecture->rotary()) {
     config.kv_heads = 2;
-    config.attention_bias = architecture == Architecture::kQwen2;
+    config.attention_bias = !architecture->can_have_biases(false, false, false);
     config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
     config.rotary = {.theta = 100};
   }
@@ -83,8 +85,8 @@ inline ModelConfig generating_model(Architecture architecture, std::int64_t voca
 
 // For training on bytes: 256 of them, and the special tokens of ByteTokenizer
 // (data/byte_tokenizer_for_tests.h).
-inline ModelConfig byte_model(Architecture architecture) {
-  const bool bert = architecture == Architecture::kBert;
+inline ModelConfig byte_model(const Architecture& architecture) {
+  const bool bert = architecture->masked();
   return {.name = "small",
           .architecture = architecture,
           .vocabulary = bert ? 261 : 257,

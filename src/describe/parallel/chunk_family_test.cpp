@@ -70,7 +70,7 @@ TEST(ChunkFamily, OneGraphServesForEverySizeAndNumberOfMicroBatches) {
     ASSERT_NE(config, nullptr) << name;
     for (int variant = 0; variant < 64; ++variant) {
       ChunkKey key{.tp = (variant & 1) != 0 ? 2 : 1,
-                   .cp = (variant & 32) != 0 && config->architecture != Architecture::kBert ? 2 : 1,
+                   .cp = (variant & 32) != 0 && config->architecture != architecture_named("bert") ? 2 : 1,
                    .seq_length = 32,
                    .dtype = (variant & 2) != 0 ? DType::kF16 : DType::kF32,
                    .fused_attention = (variant & 4) == 0 || (variant & 32) != 0,

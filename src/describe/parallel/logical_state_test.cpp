@@ -149,8 +149,9 @@ class LogicalStateOf : public testing::TestWithParam<std::tuple<Architecture, Pl
 };
 
 INSTANTIATE_TEST_SUITE_P(All, LogicalStateOf,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kBert,
-                                                          Architecture::kLlama),
+                         testing::Combine(testing::Values(architecture_named("gpt2"),
+                                                          architecture_named("bert"),
+                                                          architecture_named("llama")),
                                           testing::ValuesIn(plan_cases())),
                          [](const auto& tested) {
                            return std::string(to_string(std::get<0>(tested.param))) + "_" +
@@ -221,7 +222,7 @@ TEST_P(LogicalStateOf, WritersAndHoldersAgree) {
 
 // Queries, keys and values of GPT-2 are packed: [8, 24] for a rank of 2 means 4 columns of each, in 8 rows.
 TEST(LogicalState, PiecesAreBlocksOfRuns) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2, 4);
+  const ModelConfig config = tiny_model(architecture_named("gpt2"), 4);
   const Plan plan{.tp = 2};
   const Stages stages(config, plan, {});
   const LogicalState state(config, plan, stages.pointers);
@@ -256,7 +257,7 @@ TEST(LogicalState, PiecesAreBlocksOfRuns) {
 // mind of its pieces does not grow with the rows of its matrices.
 TEST(LogicalState, TablesOfLargeModelsAreSmall) {
   ModelConfig config{.name = "large",
-                     .architecture = Architecture::kLlama,
+                     .architecture = architecture_named("llama"),
                      .vocabulary = 128256,
                      .positions = 8192,
                      .layers = 80,

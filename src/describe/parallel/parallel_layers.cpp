@@ -117,6 +117,18 @@ TensorId ParallelLayers::linear(TensorId x, const LinearSpec& spec) {
   return bias == kNoTensor ? whole : add(whole, bias);
 }
 
+// Where sequences are split, the gradients of all parameters that every rank has are added up with others
+// (gradient_reduction.h).
+TensorId ParallelLayers::for_own_heads(TensorId weight) {
+  if (!tensor_parallel() || plan_.sequence_parallel) return weight;
+  return copy_to_group(builder_, weight, {kTensorGroup, plan_.tp});
+}
+
+TensorId ParallelLayers::of_all_tokens(TensorId values) {
+  if (plan_.cp == 1) return values;
+  return all_gather(builder_, values, {kContextGroup, plan_.cp}, kTokenAxis);
+}
+
 void ParallelLayers::complete(AttentionArgs& args) {
   if (tensor_parallel() && args.dropout > 0) {
     args.head_ids = constant("head_ids", Shape{heads()}, Initializer::iota(), tensor_shard(0));

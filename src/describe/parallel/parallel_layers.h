@@ -39,6 +39,8 @@ class ParallelLayers : public Layers {
  protected:
   std::int64_t heads() const override { return config_.heads / plan_.tp; }
   std::int64_t kv_heads() const override { return config_.kv_heads / plan_.tp; }
+  TensorId for_own_heads(TensorId weight) override;
+  TensorId of_all_tokens(TensorId values) override;
   bool separates_heads() const override { return plan_.cp > 1; }
   void complete(AttentionArgs& args) override;
   TensorId token_positions() override;

@@ -29,9 +29,10 @@ Case random_case(std::mt19937& random) {
   Case c;
   ModelConfig& config = c.config;
   config.name = "random";
-  config.architecture = std::array{Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                   Architecture::kMistral, Architecture::kQwen2}[pick(0, 4)];
-  const bool llama = is_llama_like(config.architecture);
+  config.architecture = std::array{architecture_named("gpt2"),  architecture_named("bert"),
+                                   architecture_named("llama"), architecture_named("mistral"),
+                                   architecture_named("qwen2"), architecture_named("qwen3")}[pick(0, 5)];
+  const bool llama = config.architecture->rotary();
   config.kv_heads = pick(1, 4);
   config.heads = config.kv_heads * (llama ? pick(1, 4) : 1);
   config.head_width = 2 * pick(1, 40);
@@ -44,7 +45,7 @@ Case random_case(std::mt19937& random) {
   config.activation = pick(0, 1) != 0 ? Activation::kGeluTanh : Activation::kGeluErf;
   config.tied_embeddings = !llama || pick(0, 1) != 0;
   config.attention_output_bias = config.ffn_bias = !llama;
-  config.attention_bias = !llama || config.architecture == Architecture::kQwen2;
+  config.attention_bias = !llama || config.architecture == architecture_named("qwen2");
   if (pick(0, 1) != 0) config.embedding_dropout = 0.1;
   if (pick(0, 1) != 0) config.attention_dropout = 0.1;
   if (pick(0, 1) != 0) config.residual_dropout = 0.1;
@@ -77,28 +78,29 @@ class ClosedForm {
         F(config.ffn_width),
         V(config.vocabulary) {}
 
-  bool llama() const { return is_llama_like(config.architecture); }
+  bool llama() const { return config.architecture->rotary(); }
   // Columns of queries, keys and values that have biases.
   std::int64_t biased() const { return llama() && config.attention_bias ? (H + 2 * K) * D : 0; }
-  bool bert() const { return config.architecture == Architecture::kBert; }
+  bool gpt2() const { return config.architecture == architecture_named("gpt2"); }
+  bool bert() const { return config.architecture == architecture_named("bert"); }
+  bool qwen3() const { return config.architecture == architecture_named("qwen3"); }
+  // Columns of queries and keys, which Qwen3 norms head by head.
+  std::int64_t normed() const { return qwen3() ? (H + K) * D : 0; }
 
   std::int64_t block_weights() const { return C * (H + 2 * K) * D + H * D * C + (llama() ? 3 : 2) * C * F; }
   std::int64_t pairs() const { return B * H * (bert() ? T * T : T * (T + 1) / 2); }
 
   std::int64_t parameters() const {
-    switch (config.architecture) {
-      case Architecture::kGpt2:
-        // Biases: 3C, C, F, C; two norms of 2C.
-        return V * C + config.positions * C + L * (block_weights() + 9 * C + F) + 2 * C;
-      case Architecture::kBert:
-        return V * C + config.positions * C + 2 * C + 2 * C + L * (block_weights() + 9 * C + F) +
-               (C * C + C + 2 * C) + V;
-      case Architecture::kLlama:
-      case Architecture::kMistral:
-      case Architecture::kQwen2:
-        return (config.tied_embeddings ? 1 : 2) * V * C + L * (block_weights() + 2 * C + biased()) + C;
+    if (gpt2()) {
+      // Biases: 3C, C, F, C; two norms of 2C.
+      return V * C + config.positions * C + L * (block_weights() + 9 * C + F) + 2 * C;
+    } else if (bert()) {
+      return V * C + config.positions * C + 2 * C + 2 * C + L * (block_weights() + 9 * C + F) +
+             (C * C + C + 2 * C) + V;
+    } else {
+      return (config.tied_embeddings ? 1 : 2) * V * C +
+             L * (block_weights() + 2 * C + biased() + (qwen3() ? 2 * D : 0)) + C;
     }
-    return 0;
   }
 
   Work forward() const {
@@ -107,25 +109,19 @@ class ClosedForm {
     const std::int64_t drop_r = config.residual_dropout > 0 ? kDropout : 0;
     const std::int64_t drop_a = config.attention_dropout > 0 ? kDropout : 0;
     std::int64_t other = L * pairs() * (kSoftmax + drop_a) + kCrossEntropy * N * V;
-    switch (config.architecture) {
-      case Architecture::kGpt2:
-        other += N * C * (1 + drop_e);  // positions added
-        // Two norms, biases 3C + C + F + C, two residuals with dropout, the activation.
-        other += L * (2 * kLayerNorm * N * C + 5 * N * C + N * F + 2 * N * C * (1 + drop_r) + gelu * N * F);
-        other += kLayerNorm * N * C;
-        break;
-      case Architecture::kBert:
-        other += N * C * (2 + kLayerNorm + drop_e);
-        other += L * (2 * kLayerNorm * N * C + 5 * N * C + N * F + 2 * N * C * (1 + drop_r) + gelu * N * F);
-        other += N * C * (1 + gelu + kLayerNorm) + N * V;  // the head's own layer, and its bias
-        break;
-      case Architecture::kLlama:
-      case Architecture::kMistral:
-      case Architecture::kQwen2:
-        other += L * N * biased();
-        other += L * (2 * kRmsNorm * N * C + kRotary * N * (H + K) * D + kSwiglu * N * F + 2 * N * C);
-        other += kRmsNorm * N * C;
-        break;
+    if (gpt2()) {
+      other += N * C * (1 + drop_e);  // positions added
+      // Two norms, biases 3C + C + F + C, two residuals with dropout, the activation.
+      other += L * (2 * kLayerNorm * N * C + 5 * N * C + N * F + 2 * N * C * (1 + drop_r) + gelu * N * F);
+      other += kLayerNorm * N * C;
+    } else if (bert()) {
+      other += N * C * (2 + kLayerNorm + drop_e);
+      other += L * (2 * kLayerNorm * N * C + 5 * N * C + N * F + 2 * N * C * (1 + drop_r) + gelu * N * F);
+      other += N * C * (1 + gelu + kLayerNorm) + N * V;  // the head's own layer, and its bias
+    } else {
+      other += L * N * (biased() + kRmsNorm * normed());
+      other += L * (2 * kRmsNorm * N * C + kRotary * N * (H + K) * D + kSwiglu * N * F + 2 * N * C);
+      other += kRmsNorm * N * C;
     }
     return {.linear_without_head = 2 * N * L * block_weights(),
             .head = 2 * N * C * V + (bert() ? 2 * N * C * C : 0),
@@ -142,31 +138,25 @@ class ClosedForm {
     // The sum of y * dy per query takes 2 per element.
     std::int64_t other = L * (pairs() * (kSoftmaxGrad + drop_a) + 2 * N * H * D) + kCrossEntropyGrad * N * V;
     other += N * C;  // rows added up in the gradient of the word embeddings
-    switch (config.architecture) {
-      case Architecture::kGpt2:
-        // Norms, bias sums, dropout, the activation, and the two places where the residual stream branches.
-        other += L * (2 * kLayerNormGrad * N * C + 5 * N * C + N * F + 2 * N * C * drop_r +
-                      gelu_grad * N * F + 2 * N * C);
-        other += kLayerNormGrad * N * C;
-        other +=
-            N * C * drop_e + N * C + T * C;  // positions: summed over sequences, then over rows of the table
-        break;
-      case Architecture::kBert:
-        // Three products read the block's input: two more contributions than GPT-2's one, besides the
-        // residual.
-        other += L * (2 * kLayerNormGrad * N * C + 5 * N * C + N * F + 2 * N * C * drop_r +
-                      gelu_grad * N * F + 4 * N * C);
-        other += N * V + N * C * (kLayerNormGrad + gelu_grad + 1);
-        other += N * C * (drop_e + kLayerNormGrad) + N * C + T * C + N * C;  // positions, token types
-        break;
-      case Architecture::kLlama:
-      case Architecture::kMistral:
-      case Architecture::kQwen2:
-        other += L * N * biased();  // sums of rows
-        // Branches: residual (2), three products of one norm (2), gate and up (1).
-        other += L * (2 * kRmsNormGrad * N * C + kRotary * N * (H + K) * D + kSwigluGrad * N * F + 5 * N * C);
-        other += kRmsNormGrad * N * C;
-        break;
+    if (gpt2()) {
+      // Norms, bias sums, dropout, the activation, and the two places where the residual stream branches.
+      other += L * (2 * kLayerNormGrad * N * C + 5 * N * C + N * F + 2 * N * C * drop_r + gelu_grad * N * F +
+                    2 * N * C);
+      other += kLayerNormGrad * N * C;
+      other +=
+          N * C * drop_e + N * C + T * C;  // positions: summed over sequences, then over rows of the table
+    } else if (bert()) {
+      // Three products read the block's input: two more contributions than GPT-2's one, besides the
+      // residual.
+      other += L * (2 * kLayerNormGrad * N * C + 5 * N * C + N * F + 2 * N * C * drop_r + gelu_grad * N * F +
+                    4 * N * C);
+      other += N * V + N * C * (kLayerNormGrad + gelu_grad + 1);
+      other += N * C * (drop_e + kLayerNormGrad) + N * C + T * C + N * C;  // positions, token types
+    } else {
+      other += L * N * (biased() + kRmsNormGrad * normed());  // sums of rows
+      // Branches: residual (2), three products of one norm (2), gate and up (1).
+      other += L * (2 * kRmsNormGrad * N * C + kRotary * N * (H + K) * D + kSwigluGrad * N * F + 5 * N * C);
+      other += kRmsNormGrad * N * C;
     }
     const Work f = forward();
     return {.linear_without_head = 2 * f.linear_without_head,

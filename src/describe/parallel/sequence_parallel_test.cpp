@@ -28,8 +28,8 @@ using enum Recompute::Granularity;
 constexpr std::int64_t b = 2, s = 64, h = 512, a = 8, t = 4, kLayers = 4;
 constexpr std::int64_t sbh = s * b * h;
 
-ModelConfig model(Architecture architecture = Architecture::kGpt2) {
-  const bool llama = architecture == Architecture::kLlama;
+ModelConfig model(Architecture architecture = architecture_named("gpt2")) {
+  const bool llama = architecture == architecture_named("llama");
   return {.name = "small",
           .architecture = architecture,
           .vocabulary = 64,
@@ -121,7 +121,8 @@ TEST(KeptByABlock, EqualsThePublishedFormulasButForMasks) {
 
 TEST(KeptByABlock, OfEveryArchitectureAndOfFp8IsSplit) {
   // One tensor-parallel rank more halves what is kept, to the byte.
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")}) {
     SCOPED_TRACE(to_string(architecture));
     for (const bool fp8 : {false, true}) {
       StepRequest with = request();
@@ -182,7 +183,8 @@ Traffic traffic_of(const ModelConfig& config, const StepRequest& request, Phase 
 
 TEST(TrafficOfABlock, IsMegatrons) {
   const std::int64_t whole = 2 * sbh, part = whole / t;  // a gather is given the part, a scatter the whole
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")}) {
     SCOPED_TRACE(to_string(architecture));
     const ModelConfig config = model(architecture);
     const Traffic forward{.gathers = 2, .scatters = 2, .sent = 2 * part + 2 * whole};
@@ -196,7 +198,7 @@ TEST(TrafficOfABlock, IsMegatrons) {
     EXPECT_EQ(traffic_of(config, full, Phase::kBackward), backward);
     // The last scatter of a block makes what goes to the next one, which nobody needs again. BERT's block
     // ends with a norm, which does.
-    const int scatters = architecture == Architecture::kBert ? 2 : 1;
+    const int scatters = architecture == architecture_named("bert") ? 2 : 1;
     EXPECT_EQ(traffic_of(config, full, Phase::kRecompute),
               (Traffic{.gathers = 2, .scatters = scatters, .sent = 2 * part + scatters * whole}));
   }
@@ -224,7 +226,7 @@ TEST(BackwardOfAColumnSplitLayer, GathersBesideTheInputsGradientAndScattersBesid
 }
 
 TEST(BackwardOfAColumnSplitLayer, OneGatherServesAllLayersOfAnInput) {
-  for (const Architecture architecture : {Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture : {architecture_named("bert"), architecture_named("llama")}) {
     const Program program = build_step(model(architecture), request(), kSequence, 0);
     const Graph& graph = program.graphs[0];
     int checked = 0;
@@ -246,7 +248,7 @@ TEST(BackwardOfAColumnSplitLayer, OneGatherServesAllLayersOfAnInput) {
         }
       const bool feed_forward = graph.layer(gather.layer).find("attention") == std::string::npos &&
                                 graph.layer(gather.layer).find("attn") == std::string::npos;
-      const int inner = architecture == Architecture::kBert ? 1 : 2;  // Llama: gate and up
+      const int inner = architecture == architecture_named("bert") ? 1 : 2;  // Llama: gate and up
       EXPECT_EQ(readers, feed_forward ? inner : 3) << gather.name;
       ++checked;
     }

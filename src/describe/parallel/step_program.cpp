@@ -135,6 +135,7 @@ class ProgramBuilder {
             .fp8 = request_.fp8,
             .fused_attention = request_.fused_attention,
             .sampling = request_.sampling,
+            .keeps_logits = request_.keeps_logits && mode != ForwardMode::kPrefill,
             .token_limit = request_.token_limit};
   }
 

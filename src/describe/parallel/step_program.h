@@ -51,6 +51,10 @@ struct StepRequest {
   // Training: gradients are added up in variables even for one micro-batch, so that programs with other
   // numbers of micro-batches have the same variables.
   bool keeps_gradients = false;
+  // Training and evaluation: the logits of all tokens are in a variable "logits" of the last stage, whole ones
+  // on every rank; of several micro-batches, those of the last. Where tokens of a sequence are split over
+  // ranks, they stand one rank's after the other's.
+  bool keeps_logits = false;
   std::int64_t bucket_elements = kBucketsAsTheyFit;  // of gradients that are reduced at once
 };
 

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 struct LossStep {
-  Architecture architecture = Architecture::kBert;
+  Architecture architecture = architecture_named("bert");
   std::int64_t vocabulary = 8000;
   Plan plan = {};
   int compute_capability = 90;
@@ -41,14 +41,16 @@ std::vector<std::string_view> computed_with_loss(const LossStep& c) {
 }
 
 TEST(GradientWithLoss, OfModelsWithAndWithoutBiasOfTheVocabulary) {
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kBert}),
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("bert")}),
               ElementsAre("cross_entropy_grad", "sum_rows"));
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kGpt2}), ElementsAre("cross_entropy_grad"));
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kLlama}), ElementsAre("cross_entropy_grad"));
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("gpt2")}),
+              ElementsAre("cross_entropy_grad"));
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("llama")}),
+              ElementsAre("cross_entropy_grad"));
 }
 
 TEST(GradientWithLoss, AlsoWithSeveralMicroBatches) {
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kGpt2, .plan = {.micro_batches = 3}}),
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("gpt2"), .plan = {.micro_batches = 3}}),
               ElementsAre("cross_entropy_grad"));
 }
 
@@ -56,14 +58,15 @@ TEST(GradientWithLoss, NotWhereRowsAreTooShortOrTooLongOrTheDeviceHasNoBulkCopie
   EXPECT_THAT(computed_with_loss({.vocabulary = 1000}), IsEmpty());
   // Sums of so many columns have no place in registers; alone rows may be longer.
   EXPECT_THAT(computed_with_loss({.vocabulary = 50257}), IsEmpty());
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kGpt2, .vocabulary = 50257}),
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("gpt2"), .vocabulary = 50257}),
               ElementsAre("cross_entropy_grad"));
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kLlama, .vocabulary = 128256}), IsEmpty());
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("llama"), .vocabulary = 128256}),
+              IsEmpty());
   EXPECT_THAT(computed_with_loss({.compute_capability = 80}), IsEmpty());
 }
 
 TEST(GradientWithLoss, NotWhereTheVocabularyIsSplit) {
-  EXPECT_THAT(computed_with_loss({.architecture = Architecture::kGpt2, .plan = {.tp = 2}}), IsEmpty());
+  EXPECT_THAT(computed_with_loss({.architecture = architecture_named("gpt2"), .plan = {.tp = 2}}), IsEmpty());
 }
 
 // The kernel writes the gradient over the logits: that is where the memory plan has it.

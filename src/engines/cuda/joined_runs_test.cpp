@@ -23,7 +23,7 @@ using testing::SizeIs;
 constexpr std::int64_t kJoinedLayers = 3;
 
 struct JoinCase {
-  Architecture architecture = Architecture::kBert;
+  Architecture architecture = architecture_named("bert");
   Plan plan = {};
   Recompute recompute = {};
   std::int64_t bucket_elements = 1'000'000;
@@ -33,7 +33,7 @@ struct JoinCase {
 Program joined_step(const JoinCase& c) {
   ModelConfig model = tiny_model(c.architecture, kJoinedLayers);
   model.head_width = c.head_width;
-  if (c.architecture == Architecture::kBert) model.width = model.heads * c.head_width;
+  if (c.architecture == architecture_named("bert")) model.width = model.heads * c.head_width;
   return build_step(model,
                     {.batch_size = 2 * c.plan.micro_batches,
                      .seq_length = 8,
@@ -73,7 +73,7 @@ TEST(JoinedRuns, OfBertAreThreeProductsAndAllThatMakesTheirGradients) {
 
 TEST(JoinedRuns, OfLlamaHaveRotaryWithin) {
   using enum OpKind;
-  const Program program = joined_step({.architecture = Architecture::kLlama});
+  const Program program = joined_step({.architecture = architecture_named("llama")});
   const auto results = joined_in(program, FusedKind::kJoinedResults);
   EXPECT_THAT(results, SizeIs(kJoinedLayers));
   EXPECT_THAT(results, Each(std::vector{kMatmul, kRotary, kMatmul, kRotary, kMatmul}));
@@ -85,7 +85,7 @@ TEST(JoinedRuns, OfLlamaHaveRotaryWithin) {
 
 TEST(JoinedRuns, OfQwen2HaveBiasesAndRotaryWithin) {
   using enum OpKind;
-  const Program program = joined_step({.architecture = Architecture::kQwen2});
+  const Program program = joined_step({.architecture = architecture_named("qwen2")});
   const auto results = joined_in(program, FusedKind::kJoinedResults);
   EXPECT_THAT(results, SizeIs(kJoinedLayers));
   EXPECT_THAT(results, Each(std::vector{kMatmul, kRotary, kMatmul, kRotary, kMatmul}));
@@ -103,7 +103,7 @@ TEST(JoinedRuns, AreThoseOfRecomputationToo) {
 
 // GPT-2 has one product for all three.
 TEST(JoinedRuns, AreNotInGpt2) {
-  const Program program = joined_step({.architecture = Architecture::kGpt2});
+  const Program program = joined_step({.architecture = architecture_named("gpt2")});
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(0));
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(0));
 }
@@ -221,9 +221,9 @@ void expect_values_apart(const Program& program, std::size_t g, const KernelPlan
 TEST(JoinedRuns, ShareRowsThatNobodyElseIsIn) {
   const Recompute full{.granularity = Recompute::Granularity::kFull};
   for (const JoinCase& c :
-       {JoinCase{}, JoinCase{.architecture = Architecture::kLlama}, JoinCase{.plan = {.micro_batches = 2}},
-        JoinCase{.recompute = full},
-        JoinCase{.architecture = Architecture::kLlama, .plan = {.pp = 3, .micro_batches = 4}}}) {
+       {JoinCase{}, JoinCase{.architecture = architecture_named("llama")},
+        JoinCase{.plan = {.micro_batches = 2}}, JoinCase{.recompute = full},
+        JoinCase{.architecture = architecture_named("llama"), .plan = {.pp = 3, .micro_batches = 4}}}) {
     const Program program = joined_step(c);
     const PreparedGraph prepared(program, 0, {.connected = true});
     expect_values_apart(program, 0, plan_cuda_kernels(program, {}, true), prepared);

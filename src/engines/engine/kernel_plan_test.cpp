@@ -17,7 +17,7 @@ namespace nadi::inline engines {
 namespace {
 
 Program training_step(std::int64_t bucket_elements, std::int64_t micro_batches = 1, std::int64_t dp = 1) {
-  return build_step(tiny_model(Architecture::kGpt2, 3),
+  return build_step(tiny_model(architecture_named("gpt2"), 3),
                     {.batch_size = 2 * micro_batches, .seq_length = 8, .bucket_elements = bucket_elements},
                     {.dp = dp, .micro_batches = micro_batches});
 }
@@ -111,7 +111,8 @@ TEST(MemoryOptions, AlignmentIsADevices) {
 }
 
 TEST(EngineMemory, IsWhatTheCpuEngineTakes) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama})
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")})
     for (const std::int64_t micro_batches : {1, 3}) {
       const Program program =
           build_step(tiny_model(architecture, 2), {.batch_size = 2 * micro_batches, .seq_length = 8},

@@ -20,12 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What transformers puts in front of the names of a model within a model with a head.
-constexpr std::array<std::string_view, 3> kModelPrefixes{"transformer.", "bert.", "model."};
-
-// Their first axis is the vocabulary, besides the word embeddings'.
-constexpr std::array<std::string_view, 3> kOutputLayers{"lm_head.weight", "cls.predictions.decoder.weight",
-                                                        "cls.predictions.bias"};
+// What transformers puts in front of the names of a model within a model with a head: "model.".
+std::string model_prefix(const ArchitectureDescription& architecture) {
+  const std::string& scope = architecture.embedding.scope;
+  return scope.substr(0, scope.find('.')) + ".";
+}
 
 // Endings as Google's first BERT had them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOldEndings{
@@ -116,13 +115,13 @@ void PretrainedFolder::open_shards(const fs::path& index) {
 // The names under which a file may have a parameter, the likeliest first.
 std::vector<std::string> PretrainedFolder::names_of(const std::string& parameter) const {
   std::vector<std::string> names{parameter};
-  const std::string_view words = model_of(config_.architecture).word_embeddings();
-  if (parameter == "cls.predictions.bias") names.emplace_back("cls.predictions.decoder.bias");
-  if (config_.tied_embeddings && (parameter == kOutputLayers[0] || parameter == kOutputLayers[1]))
-    names.emplace_back(words);
+  const ArchitectureDescription::Output& output = config_.architecture->output;
+  if (parameter == output.bias && !output.bias_also.empty()) names.push_back(output.bias_also);
+  if (config_.tied_embeddings && parameter == output.weight)
+    names.push_back(config_.architecture->word_embeddings());
+  const std::string prefix = model_prefix(*config_.architecture);
   for (std::size_t i = 0, count = names.size(); i < count; ++i)
-    for (const std::string_view prefix : kModelPrefixes)
-      if (names[i].starts_with(prefix)) names.push_back(names[i].substr(prefix.size()));
+    if (names[i].starts_with(prefix)) names.push_back(names[i].substr(prefix.size()));
   for (std::size_t i = 0, count = names.size(); i < count; ++i)
     for (const auto& [today, once] : kOldEndings)
       if (names[i].ends_with(today))
@@ -148,8 +147,10 @@ const WeightTensor& PretrainedFolder::find(const std::string& parameter) const {
 void PretrainedFolder::check_shape(const WantedTensor& wanted, const WeightTensor& found) const {
   const Shape& shape = found.shape();
   if (shape == wanted.shape) return;
-  const bool has_vocabulary = wanted.name == model_of(config_.architecture).word_embeddings() ||
-                              std::ranges::find(kOutputLayers, wanted.name) != kOutputLayers.end();
+  const ArchitectureDescription& architecture = *config_.architecture;
+  const bool has_vocabulary = wanted.name == architecture.word_embeddings() ||
+                              wanted.name == architecture.output.weight ||
+                              wanted.name == architecture.output.bias;
   const bool rest_is_equal = shape.rank() > 0 && shape.rank() == wanted.shape.rank() &&
                              shape.slice(1, shape.rank()) == wanted.shape.slice(1, shape.rank());
   if (has_vocabulary && rest_is_equal)

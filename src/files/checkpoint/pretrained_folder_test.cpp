@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 ModelConfig tiny(Architecture architecture) {
-  const bool llama = is_llama_like(architecture);
+  const bool llama = architecture->rotary();
   return {.name = "tiny",
           .architecture = architecture,
           .vocabulary = 11,
@@ -32,8 +32,8 @@ ModelConfig tiny(Architecture architecture) {
           .kv_heads = 2,
           .head_width = 2,
           .ffn_width = 6,
-          .token_types = architecture == Architecture::kBert ? 2 : 0,
-          .attention_bias = !llama || architecture == Architecture::kQwen2,
+          .token_types = architecture == architecture_named("bert") ? 2 : 0,
+          .attention_bias = !llama || architecture == architecture_named("qwen2"),
           .attention_output_bias = !llama,
           .ffn_bias = !llama};
 }
@@ -117,8 +117,9 @@ std::string without(const std::string& prefix, const std::string& name) {
 }
 
 TEST_F(PretrainedFolderTest, NamesOfToday) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                          Architecture::kMistral, Architecture::kQwen2}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("mistral"), architecture_named("qwen2"), architecture_named("qwen3")}) {
     const ModelConfig config = tiny(architecture);
     write_config(config);
     write_weights(renamed(config, [](const std::string& name) { return name; }));
@@ -128,7 +129,7 @@ TEST_F(PretrainedFolderTest, NamesOfToday) {
 
 // As gpt2 is on the hub: saved without the head, with causal masks as buffers.
 TEST_F(PretrainedFolderTest, Gpt2OfTheHub) {
-  const ModelConfig config = tiny(Architecture::kGpt2);
+  const ModelConfig config = tiny(architecture_named("gpt2"));
   write_config(config);
   auto tensors = renamed(config, [](const std::string& name) { return without("transformer.", name); });
   tensors.push_back({"h.0.attn.bias", {1, 1, 8, 8}});
@@ -139,7 +140,7 @@ TEST_F(PretrainedFolderTest, Gpt2OfTheHub) {
 
 // As bert-base-uncased is on the hub: with Google's names of norms and the parts of pre-training.
 TEST_F(PretrainedFolderTest, BertOfTheHub) {
-  const ModelConfig config = tiny(Architecture::kBert);
+  const ModelConfig config = tiny(architecture_named("bert"));
   write_config(config);
   auto tensors = renamed(config, [](std::string name) {
     for (const auto& [today, once] :
@@ -159,7 +160,7 @@ TEST_F(PretrainedFolderTest, BertOfTheHub) {
 }
 
 TEST_F(PretrainedFolderTest, BertWithItsBiasUnderTheDecoder) {
-  const ModelConfig config = tiny(Architecture::kBert);
+  const ModelConfig config = tiny(architecture_named("bert"));
   write_config(config);
   write_weights(renamed(config, [](const std::string& name) {
     return name == "cls.predictions.bias" ? "cls.predictions.decoder.bias" : name;
@@ -168,12 +169,12 @@ TEST_F(PretrainedFolderTest, BertWithItsBiasUnderTheDecoder) {
 }
 
 TEST_F(PretrainedFolderTest, ATiedOutputLayerIsTheEmbeddings) {
-  write_config(tiny(Architecture::kLlama));  // tied
+  write_config(tiny(architecture_named("llama")));  // tied
   write_weights({{"model.embed_tokens.weight", {11, 4}, 5}});
   const PretrainedFolder folder(folder_.path());
   const std::array<WantedTensor, 1> output{{{"lm_head.weight", {11, 4}}}};
   EXPECT_EQ(folder.match(output).tensors[0]->name(), "model.embed_tokens.weight");
-  ModelConfig untied = tiny(Architecture::kLlama);
+  ModelConfig untied = tiny(architecture_named("llama"));
   untied.tied_embeddings = false;
   write_config(untied);
   EXPECT_THAT(match_error({{"lm_head.weight", {11, 4}}}).message(),
@@ -181,7 +182,7 @@ TEST_F(PretrainedFolderTest, ATiedOutputLayerIsTheEmbeddings) {
 }
 
 TEST_F(PretrainedFolderTest, Shards) {
-  write_config(tiny(Architecture::kGpt2));
+  write_config(tiny(architecture_named("gpt2")));
   write_weights({{"wte.weight", {11, 4}, 1}, {"left", {1}}}, "model-00001-of-00002.safetensors");
   write_weights({{"wpe.weight", {8, 4}, 2}}, "model-00002-of-00002.safetensors");
   write_text(
@@ -199,7 +200,7 @@ TEST_F(PretrainedFolderTest, Shards) {
 }
 
 TEST_F(PretrainedFolderTest, AnIndexThatLies) {
-  write_config(tiny(Architecture::kGpt2));
+  write_config(tiny(architecture_named("gpt2")));
   write_weights({{"wte.weight", {11, 4}}}, "one.safetensors");
   const auto error_of_index = [&](const std::string& map) {
     write_text(folder_ / "model.safetensors.index.json", R"({"weight_map": )" + map + "}");
@@ -216,7 +217,7 @@ TEST_F(PretrainedFolderTest, AnIndexThatLies) {
 }
 
 TEST_F(PretrainedFolderTest, MissingTensorsAreNamedWithTheNearest) {
-  write_config(tiny(Architecture::kGpt2));
+  write_config(tiny(architecture_named("gpt2")));
   write_weights({{"h.0.ln_1.wieght", {4}}, {"wte.weight", {11, 4}}});
   const Error error = match_error({{"transformer.h.0.ln_1.weight", {4}}});
   EXPECT_EQ(error.what(),
@@ -225,7 +226,7 @@ TEST_F(PretrainedFolderTest, MissingTensorsAreNamedWithTheNearest) {
 }
 
 TEST_F(PretrainedFolderTest, OtherShapesAreNamed) {
-  write_config(tiny(Architecture::kGpt2));
+  write_config(tiny(architecture_named("gpt2")));
   write_weights({{"wte.weight", {11, 4}}, {"wpe.weight", {8, 4}}});
   EXPECT_THAT(match_error({{"transformer.wpe.weight", {16, 4}}}).message(),
               HasSubstr("tensor 'wpe.weight': the shape is [8, 4] in the file and [16, 4] in the model"));
@@ -240,7 +241,7 @@ TEST_F(PretrainedFolderTest, FoldersWithoutWeights) {
   const auto no_config = error_of([&] { PretrainedFolder{folder_.path()}; });
   ASSERT_TRUE(no_config);
   EXPECT_THAT(no_config->what(), HasSubstr("config.json: no such file or folder"));
-  write_config(tiny(Architecture::kGpt2));
+  write_config(tiny(architecture_named("gpt2")));
   EXPECT_THAT(match_error({}).message(),
               HasSubstr("holds none of model.safetensors, model.safetensors.index.json, pytorch_model.bin, "
                         "pytorch_model.bin.index.json"));
@@ -253,7 +254,8 @@ TEST_F(PretrainedFolderTest, FoldersWithoutWeights) {
 }
 
 TEST_F(PretrainedFolderTest, WeightsOfTorchSave) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")}) {
     const ModelConfig config = tiny(architecture);
     write_config(config);
     write_weights(renamed(config, [](const std::string& name) { return name; }), "pytorch_model.bin",
@@ -264,7 +266,7 @@ TEST_F(PretrainedFolderTest, WeightsOfTorchSave) {
 }
 
 TEST_F(PretrainedFolderTest, ShardsOfTorchSave) {
-  const ModelConfig config = tiny(Architecture::kGpt2);
+  const ModelConfig config = tiny(architecture_named("gpt2"));
   write_config(config);
   std::vector<InFile> tensors = renamed(config, [](const std::string& name) { return name; });
   const std::vector<InFile> second(tensors.begin() + 3, tensors.end());
@@ -281,7 +283,7 @@ TEST_F(PretrainedFolderTest, ShardsOfTorchSave) {
 
 // With both, safetensors are read.
 TEST_F(PretrainedFolderTest, SafetensorsComeFirst) {
-  const ModelConfig config = tiny(Architecture::kGpt2);
+  const ModelConfig config = tiny(architecture_named("gpt2"));
   write_config(config);
   write_text(folder_ / "pytorch_model.bin", "damaged");
   write_weights(renamed(config, [](const std::string& name) { return name; }));

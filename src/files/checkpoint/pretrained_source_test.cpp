@@ -21,7 +21,7 @@ using testing::HasSubstr;
 // A folder whose elements count from 0 in every tensor.
 class PretrainedSourceTest : public FolderTest {
  protected:
-  const ModelConfig config_ = tiny_model(Architecture::kLlama, 2);
+  const ModelConfig config_ = tiny_model(architecture_named("llama"), 2);
 
   static std::vector<float> counting(const Shape& shape, float first = 0) {
     std::vector<float> values(static_cast<std::size_t>(shape.elements()));

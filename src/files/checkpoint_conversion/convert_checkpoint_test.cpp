@@ -47,8 +47,9 @@ class ConvertCheckpointTest : public FolderTest {
 // From Hugging Face to a split of Megatron's, from there to another, and back: the same bytes, for every
 // architecture.
 TEST_F(ConvertCheckpointTest, ThroughMegatronAndBack) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                          Architecture::kMistral, Architecture::kQwen2}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("mistral"), architecture_named("qwen2"), architecture_named("qwen3")}) {
     const std::string name(to_string(architecture));
     SCOPED_TRACE(name);
     write_made_up_model(folder_ / name, tiny_model(architecture, 4), FileDType::kBF16);
@@ -74,7 +75,7 @@ TEST_F(ConvertCheckpointTest, ThroughMegatronAndBack) {
 }
 
 TEST_F(ConvertCheckpointTest, ThroughTorchDistAndBack) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kLlama, 4), FileDType::kBF16);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("llama"), 4), FileDType::kBF16);
   convert({.source = "hf", .target = "dist", .to = CheckpointFormat::kTorchDist, .tp = 2, .pp = 2}, true);
   convert({.source = "dist", .target = "back", .to = CheckpointFormat::kHuggingFace}, true);
   EXPECT_TRUE(read_text(folder_ / "hf/model.safetensors") == read_text(folder_ / "back/model.safetensors"));
@@ -84,7 +85,7 @@ TEST_F(ConvertCheckpointTest, ThroughTorchDistAndBack) {
 }
 
 TEST_F(ConvertCheckpointTest, FilesOfPytorch) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kGpt2, 2), FileDType::kF32);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("gpt2"), 2), FileDType::kF32);
   convert({.source = "hf",
            .target = "bin",
            .to = CheckpointFormat::kHuggingFace,
@@ -97,7 +98,7 @@ TEST_F(ConvertCheckpointTest, FilesOfPytorch) {
 
 // Optimizer state from one split to another, plain and distributed, and back to ours.
 TEST_F(ConvertCheckpointTest, OptimizerState) {
-  write_made_up_training(folder_ / "ours", tiny_model(Architecture::kLlama, 4), FileDType::kBF16);
+  write_made_up_training(folder_ / "ours", tiny_model(architecture_named("llama"), 4), FileDType::kBF16);
   convert({.source = "ours", .target = "plain", .to = CheckpointFormat::kMegatron, .tp = 2, .pp = 2}, true);
   convert({.source = "plain",
            .target = "distributed",
@@ -128,7 +129,7 @@ TEST_F(ConvertCheckpointTest, OptimizerState) {
 
 // 13 rows, padded to a multiple of 4 * tp: 16 with tp 2, of which rows 13 to 15 copy row 12.
 TEST_F(ConvertCheckpointTest, VocabularyIsPaddedAndCut) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kLlama, 2), FileDType::kBF16);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("llama"), 2), FileDType::kBF16);
   convert({.source = "hf",
            .target = "mega",
            .to = CheckpointFormat::kMegatron,
@@ -155,14 +156,14 @@ TEST_F(ConvertCheckpointTest, VocabularyIsPaddedAndCut) {
 }
 
 TEST_F(ConvertCheckpointTest, Precision) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kGpt2, 2), FileDType::kF32);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("gpt2"), 2), FileDType::kF32);
   convert({.source = "hf", .target = "mega", .to = CheckpointFormat::kMegatron, .dtype = FileDType::kBF16});
   const OpenedCheckpoint opened = open_checkpoint(folder_ / "mega");
   EXPECT_EQ(opened.model->at("transformer.wte.weight").dtype, FileDType::kBF16);
   convert(
       {.source = "mega", .target = "fp32", .to = CheckpointFormat::kHuggingFace, .dtype = FileDType::kF32});
   EXPECT_EQ(open_checkpoint(folder_ / "fp32").model->at("transformer.wte.weight").dtype, FileDType::kF32);
-  write_made_up_training(folder_ / "ours", tiny_model(Architecture::kGpt2, 2), FileDType::kBF16);
+  write_made_up_training(folder_ / "ours", tiny_model(architecture_named("gpt2"), 2), FileDType::kBF16);
   EXPECT_THAT(
       message_of(
           {.source = "ours", .target = "x", .to = CheckpointFormat::kMegatron, .dtype = FileDType::kF32}),
@@ -175,7 +176,7 @@ TEST_F(ConvertCheckpointTest, Precision) {
 }
 
 TEST_F(ConvertCheckpointTest, WhatStandsBesideTheWeightsGoesAlong) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kLlama, 2), FileDType::kBF16);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("llama"), 2), FileDType::kBF16);
   write_text(folder_ / "hf/generation_config.json", "{\"temperature\": 0.6}");
   write_text(folder_ / "hf/tokenizer.json", "{}");
   convert({.source = "hf", .target = "copy", .to = CheckpointFormat::kHuggingFace});
@@ -190,7 +191,7 @@ TEST_F(ConvertCheckpointTest, WhatStandsBesideTheWeightsGoesAlong) {
 }
 
 TEST_F(ConvertCheckpointTest, TheTargetIsReplacedOnlyWhenAllowed) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kGpt2, 2), FileDType::kF32);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("gpt2"), 2), FileDType::kF32);
   const ConversionRequest request{.source = "hf", .target = "mega", .to = CheckpointFormat::kMegatron};
   convert(request);
   EXPECT_THAT(message_of(request), HasSubstr("the folder exists"));
@@ -208,7 +209,7 @@ TEST_F(ConvertCheckpointTest, TheTargetIsReplacedOnlyWhenAllowed) {
 }
 
 TEST_F(ConvertCheckpointTest, WhatDoesNotFit) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kGpt2, 3), FileDType::kF32);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("gpt2"), 3), FileDType::kF32);
   const auto to_split = [](std::int64_t tp, std::int64_t pp) {
     return ConversionRequest{
         .source = "hf", .target = "x", .to = CheckpointFormat::kMegatron, .tp = tp, .pp = pp};
@@ -228,7 +229,7 @@ TEST_F(ConvertCheckpointTest, WhatDoesNotFit) {
 }
 
 TEST_F(ConvertCheckpointTest, DamagedSources) {
-  write_made_up_model(folder_ / "hf", tiny_model(Architecture::kGpt2, 2), FileDType::kF32);
+  write_made_up_model(folder_ / "hf", tiny_model(architecture_named("gpt2"), 2), FileDType::kF32);
   convert({.source = "hf", .target = "mega", .to = CheckpointFormat::kMegatron, .tp = 2, .pp = 2});
   const ConversionRequest back{.source = "mega", .target = "back", .to = CheckpointFormat::kHuggingFace};
   const fs::path rank = folder_ / "mega/iter_0000001/mp_rank_01_001";
@@ -246,7 +247,7 @@ TEST_F(ConvertCheckpointTest, DamagedSources) {
 
 // A child converts until it is killed: the target is not there, or it is whole.
 TEST_F(ConvertCheckpointTest, KilledAtAnyMoment) {
-  ModelConfig config = tiny_model(Architecture::kLlama, 4);
+  ModelConfig config = tiny_model(architecture_named("llama"), 4);
   config.ffn_width = 4096;
   write_made_up_model(folder_ / "hf", config, FileDType::kBF16);
   convert({.source = "hf", .target = "whole", .to = CheckpointFormat::kMegatron, .tp = 2});

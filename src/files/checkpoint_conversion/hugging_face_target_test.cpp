@@ -23,7 +23,8 @@ using testing::HasSubstr;
 class HuggingFaceTargetTest : public FolderTest {
  protected:
   HuggingFaceTargetTest() {
-    model_.set_config({.name = "test", .architecture = Architecture::kLlama, .vocabulary = 6, .width = 2});
+    model_.set_config(
+        {.name = "test", .architecture = architecture_named("llama"), .vocabulary = 6, .width = 2});
     model_.add("model.embed_tokens.weight", FileDType::kF32, {6, 2});
     model_.add("model.norm.weight", FileDType::kF32, {2});
     model_.add("model.embed_tokens.weight.m", FileDType::kF32, {6, 2});

@@ -7,7 +7,7 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
-#include "nadi/model/architectures.h"
+#include "nadi/model/architecture.h"
 
 namespace nadi::inline files {
 namespace {
@@ -25,8 +25,8 @@ bool names_known_model(const fs::path& config) {
   const JsonDocument document = read_json(config);
   const JsonValue root = document.root();
   if (!root.is_object() || !root.has("model_type")) return true;
-  const std::string type = root.at("model_type").as_string();
-  return std::ranges::find(architectures(), type, &ArchitectureEntry::model_type) != architectures().end();
+  if (root.has("nadi_architecture")) return true;
+  return find_architecture(root.at("model_type").as_string()) != nullptr;
 }
 
 // What the folder holds besides what is shown.

@@ -31,7 +31,8 @@ class BlockSourceTest : public testing::Test {
 
 // Every block of every tensor, read from shards and computed from the numbers of the elements.
 TEST_F(BlockSourceTest, ReadsEveryBlockOfEveryTensor) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")}) {
     const ModelConfig config = tiny_model(architecture, 2);
     const BlockSource source(contents(config, split()));
     for (const WantedTensor& parameter : whole_parameters(config)) {
@@ -52,7 +53,7 @@ TEST_F(BlockSourceTest, ReadsEveryBlockOfEveryTensor) {
 }
 
 TEST_F(BlockSourceTest, ShowsWhatFollowsEachOtherInAFile) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 2);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 2);
   const BlockSource source(contents(config, split()));
   const WholeTensor& words = source.at("model.embed_tokens.weight");
   EXPECT_EQ(words.shape, (Shape{13, 8}));
@@ -65,7 +66,7 @@ TEST_F(BlockSourceTest, ShowsWhatFollowsEachOtherInAFile) {
 }
 
 TEST_F(BlockSourceTest, ListsParametersThenOptimizerState) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 1);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 1);
   BlockSource::Contents all = contents(config, {.padded_vocabulary = 16});
   const std::vector<MappedShard> parameters = all.shards;
   for (MappedShard shard : parameters) {
@@ -78,7 +79,7 @@ TEST_F(BlockSourceTest, ListsParametersThenOptimizerState) {
 }
 
 TEST_F(BlockSourceTest, RefusesPartsThatDoNotFitTogether) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 2);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 2);
   const auto message = [&](auto&& damage) -> std::string {
     BlockSource::Contents all = contents(config, split());
     damage(all);
@@ -125,7 +126,8 @@ TEST_F(BlockSourceTest, RefusesPartsThatDoNotFitTogether) {
 
 // Chunks of stacked tensors, as torch_dist has them: put together they are the model.
 TEST_F(BlockSourceTest, CutsTensorsIntoChunks) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama")}) {
     const ModelConfig config = tiny_model(architecture, 2);
     model_.emplace(config);
     const ShardLayout layout(config, {.tp = 2, .padded_vocabulary = 16, .whole_vocabulary = 16});

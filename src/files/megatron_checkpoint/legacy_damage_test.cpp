@@ -27,7 +27,7 @@ class LegacyDamage : public FolderTest {
  protected:
   // tp 2, pp 2, with a distributed optimizer, iteration 9.
   fs::path good(const std::string& name = "good", std::int64_t iteration = 9, std::int64_t layers = 2) {
-    ModelInMemory memory(tiny_model(Architecture::kLlama, layers));
+    ModelInMemory memory(tiny_model(architecture_named("llama"), layers));
     const BlockSource source(memory.training({.padded_vocabulary = 16}));
     write_legacy_checkpoint(
         source,
@@ -90,19 +90,19 @@ TEST_F(LegacyDamage, FilesOfTwoCheckpoints) {
 
 TEST_F(LegacyDamage, AConfigurationOfAnotherModel) {
   const fs::path folder = good();
-  ModelConfig config = tiny_model(Architecture::kLlama, 2);
+  ModelConfig config = tiny_model(architecture_named("llama"), 2);
   EXPECT_EQ(message_of(folder, {.config = config}), "no error");
   config.layers = 3;
   EXPECT_THAT(message_of(folder, {.config = config}),
               HasSubstr("the configuration has 3 layers, the tensors have 2"));
-  config = tiny_model(Architecture::kLlama, 2);
+  config = tiny_model(architecture_named("llama"), 2);
   config.heads = 4;
   EXPECT_THAT(message_of(folder, {.config = config}), HasSubstr("rows of queries, keys and values"));
-  config = tiny_model(Architecture::kLlama, 2);
+  config = tiny_model(architecture_named("llama"), 2);
   config.vocabulary = 17;
   EXPECT_THAT(message_of(folder, {.config = config}),
               HasSubstr("a vocabulary of 17, the tensors have 16 rows"));
-  config = tiny_model(Architecture::kBert, 2);
+  config = tiny_model(architecture_named("bert"), 2);
   config.heads = config.kv_heads = 8;
   EXPECT_NE(message_of(folder, {.config = config}), "no error");
 }

@@ -112,6 +112,7 @@ class LegacyFacts {
     if (name == "mlp.linear_fc1.weight") facts.fc1_rows = rows * files_.tp;
     if (name == "mlp.linear_fc2.weight") facts.ffn_width = columns * files_.tp;
     facts.norm_bias |= name.ends_with("layernorm.bias") || name.ends_with("layer_norm_bias");
+    facts.head_norms |= name == "self_attention.q_layernorm.weight";
     facts.qkv_bias |= name == "self_attention.linear_qkv.bias";
     facts.attention_output_bias |= name == "self_attention.linear_proj.bias";
     facts.ffn_bias |= name == "mlp.linear_fc1.bias";

@@ -46,8 +46,9 @@ class LegacyWriterTest : public FolderTest {
 };
 
 TEST_F(LegacyWriterTest, EverySplitReadsBackAsTheSameModel) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                          Architecture::kMistral, Architecture::kQwen2})
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("mistral"), architecture_named("qwen2"), architecture_named("qwen3")})
     for (const bool distributed : {false, true}) {
       ModelConfig config = tiny_model(architecture, 4);
       ModelInMemory memory(config);
@@ -82,8 +83,9 @@ TEST_F(LegacyWriterTest, EverySplitReadsBackAsTheSameModel) {
 
 // What Megatron has no argument for comes back as well.
 TEST_F(LegacyWriterTest, KeepsTheWholeConfiguration) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
-                                          Architecture::kMistral, Architecture::kQwen2}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("mistral"), architecture_named("qwen2"), architecture_named("qwen3")}) {
     ModelInMemory memory(tiny_model(architecture, 2));
     const BlockSource source(memory.shards({.padded_vocabulary = 16}));
     const fs::path folder = write(source, {.padded_vocabulary = 16}, {.dtype = FileDType::kF32},
@@ -98,7 +100,7 @@ TEST_F(LegacyWriterTest, KeepsTheWholeConfiguration) {
 
 // Mixed precision: bf16 weights, with f32 masters from which they were rounded.
 TEST_F(LegacyWriterTest, WritesMastersOfWeightsOfFewerBits) {
-  ModelInMemory memory(tiny_model(Architecture::kLlama, 2));
+  ModelInMemory memory(tiny_model(architecture_named("llama"), 2));
   const BlockSource source(memory.training({.padded_vocabulary = 16}));
   for (const bool distributed : {false, true}) {
     const fs::path folder =
@@ -116,7 +118,7 @@ TEST_F(LegacyWriterTest, WritesMastersOfWeightsOfFewerBits) {
 }
 
 TEST_F(LegacyWriterTest, PutsKeysInMegatronsOrder) {
-  ModelInMemory memory(tiny_model(Architecture::kLlama, 2));
+  ModelInMemory memory(tiny_model(architecture_named("llama"), 2));
   const BlockSource source(memory.training({.padded_vocabulary = 16}));
   const fs::path folder = write(source, {.pp = 2, .naming = MegatronNaming::kLocal, .padded_vocabulary = 16},
                                 {.dtype = FileDType::kF32, .optimizer = true}, "checkpoint");
@@ -152,17 +154,18 @@ TEST_F(LegacyWriterTest, PutsKeysInMegatronsOrder) {
 }
 
 TEST_F(LegacyWriterTest, SaysWhatMegatronCannotHave) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 5);  // stretched in another way than Megatron's
+  const ModelConfig config =
+      tiny_model(architecture_named("llama"), 5);  // stretched in another way than Megatron's
   EXPECT_THAT(megatron_notes(ShardLayout(config, {.pp = 2, .partition = {2, 3}}), {}),
               ElementsAre(HasSubstr("--norm-epsilon"), HasSubstr("cannot scale rotary frequencies")));
   EXPECT_THAT(megatron_notes(ShardLayout(config, {.pp = 4, .partition = {1, 2, 1, 1}}), {}),
               testing::Contains(HasSubstr("no flags for this partition")));
-  EXPECT_THAT(megatron_notes(ShardLayout(tiny_model(Architecture::kBert, 1), {}), {.optimizer = true}),
+  EXPECT_THAT(megatron_notes(ShardLayout(tiny_model(architecture_named("bert"), 1), {}), {.optimizer = true}),
               ElementsAre(HasSubstr("BERT's norms"), HasSubstr("--no-load-rng")));
 }
 
 TEST_F(LegacyWriterTest, RefusesAnOptimizerThatIsNotThere) {
-  ModelInMemory memory(tiny_model(Architecture::kLlama, 1));
+  ModelInMemory memory(tiny_model(architecture_named("llama"), 1));
   const BlockSource source(memory.shards({.padded_vocabulary = 16}));
   const auto error =
       error_of([&] { legacy_files(source, ShardLayout(source.config(), {}), {.optimizer = true}); });

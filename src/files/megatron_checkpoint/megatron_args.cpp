@@ -49,7 +49,7 @@ class ArgumentReader {
 };
 
 void refuse_unsupported(const ArgumentReader& args) {
-  for (const char* name : {"squared_relu", "apply_layernorm_1p", "qk_layernorm", "multi_latent_attention",
+  for (const char* name : {"squared_relu", "apply_layernorm_1p", "multi_latent_attention",
                            "rotary_interleaved", "is_hybrid_model"})
     args.only(name, false);
   if (const auto experts = args.find("num_experts"); experts && experts->as_int64() > 0)
@@ -63,16 +63,22 @@ void refuse_unsupported(const ArgumentReader& args) {
 Architecture architecture_of(const MegatronFacts& facts, const std::string& file) {
   const bool gated = facts.fc1_rows == 2 * facts.ffn_width;
   const bool learned = facts.positions > 0;
-  if (facts.encoder) return Architecture::kBert;
-  if (learned && facts.norm_bias && !gated) return Architecture::kGpt2;
-  if (!learned && !facts.norm_bias && gated) {
-    if (facts.qkv_bias && !facts.attention_output_bias) return Architecture::kQwen2;
-    return Architecture::kLlama;
+  if (facts.encoder) {
+    for (const Architecture& architecture : architectures())
+      if (architecture->masked()) return architecture;
   }
-  throw input_error({.file = file},
-                    format("Nadi has no model with {} positions, norms {} bias and {} feed-forward layer",
-                           learned ? "learned" : "rotary", facts.norm_bias ? "with" : "without",
-                           gated ? "a gated" : "an ungated"));
+  const Architecture* const found = find_architecture(
+      {.rotary = !learned,
+       .norm = facts.norm_bias ? NormKind::kLayer : NormKind::kRms,
+       .gated = gated,
+       .head_norms = facts.head_norms},
+      {.attention = facts.qkv_bias, .attention_output = facts.attention_output_bias, .ffn = facts.ffn_bias});
+  if (found != nullptr) return *found;
+  throw input_error(
+      {.file = file},
+      format("Nadi has no model with {} positions, norms {} bias{} and {} feed-forward layer",
+             learned ? "learned" : "rotary", facts.norm_bias ? "with" : "without",
+             facts.head_norms ? ", norms of queries and keys" : "", gated ? "a gated" : "an ungated"));
 }
 
 void read_dimensions(const ArgumentReader& args, const MegatronFacts& facts, const std::string& file,
@@ -110,9 +116,9 @@ void read_numbers(const ArgumentReader& args, ModelConfig& config) {
   config.norm_epsilon = args.real_or("norm_epsilon", 1e-5);
   config.initializer_range = args.real_or("init_method_std", 0.02);
   config.attention_dropout = args.real_or("attention_dropout", 0);
-  if (!is_llama_like(config.architecture))
+  if (config.architecture->hidden_dropout())
     config.embedding_dropout = config.residual_dropout = args.real_or("hidden_dropout", 0);
-  if (!is_llama_like(config.architecture)) return;
+  if (!config.architecture->rotary()) return;
   config.rotary.theta = args.real_or("rotary_base", 10000);
   if (args.boolean_or("use_rope_scaling", false)) {
     config.rotary.factor = args.real_or("rope_scaling_factor", 8);
@@ -230,7 +236,7 @@ void require_fits(const ModelConfig& config, const MegatronFacts& facts, const s
   require_equal("rows of queries, keys and values", (config.heads + 2 * config.kv_heads) * config.head_width,
                 facts.qkv_rows, file);
   if (facts.positions > 0) require_equal("positions", config.positions, facts.positions, file);
-  if ((config.architecture == Architecture::kBert) != facts.encoder)
+  if (config.architecture->masked() != facts.encoder)
     throw input_error({.file = file},
                       format("the configuration is of a '{}', the tensors are {} of an encoder",
                              to_string(config.architecture), facts.encoder ? "those" : "not those"));

@@ -26,7 +26,7 @@ inline constexpr std::string_view kNullTokenizer = "NullTokenizer";
 
 // What the tensors of all ranks together say.
 struct MegatronFacts {
-  bool encoder = false;  // BERT
+  bool encoder = false;
   std::int64_t layers = 0;
   std::int64_t width = 0;
   std::int64_t padded_vocabulary = 0;
@@ -36,6 +36,7 @@ struct MegatronFacts {
   std::int64_t fc1_rows = 0;
   std::int64_t ffn_width = 0;
   bool norm_bias = false;
+  bool head_norms = false;  // of queries and keys
   bool qkv_bias = false;
   bool attention_output_bias = false;
   bool ffn_bias = false;

@@ -13,17 +13,18 @@ namespace {
 using testing::HasSubstr;
 
 MegatronFacts facts_of(const ModelConfig& config) {
-  const bool gated = is_llama_like(config.architecture);
-  return {.encoder = config.architecture == Architecture::kBert,
+  const bool gated = config.architecture->rotary();
+  return {.encoder = config.architecture == architecture_named("bert"),
           .layers = config.layers,
           .width = config.width,
           .padded_vocabulary = 128,
           .positions = gated ? 0 : config.positions,
-          .token_types = config.architecture == Architecture::kBert ? config.token_types : 0,
+          .token_types = config.architecture == architecture_named("bert") ? config.token_types : 0,
           .qkv_rows = (config.heads + 2 * config.kv_heads) * config.head_width,
           .fc1_rows = gated ? 2 * config.ffn_width : config.ffn_width,
           .ffn_width = config.ffn_width,
           .norm_bias = !gated,
+          .head_norms = config.architecture->head_norms(),
           .qkv_bias = config.attention_bias,
           .attention_output_bias = config.attention_output_bias,
           .ffn_bias = config.ffn_bias,
@@ -48,11 +49,12 @@ class MegatronArgs : public testing::Test {
 };
 
 TEST_F(MegatronArgs, GiveTheModelBack) {
-  for (const Architecture architecture :
-       {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama, Architecture::kQwen2}) {
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
+        architecture_named("qwen2"), architecture_named("qwen3")}) {
     ModelConfig config = tiny_model(architecture, 3);
     config.embedding_dropout = config.residual_dropout;  // Megatron has one for both
-    if (is_llama_like(architecture))
+    if (architecture->rotary())
       config.rotary = {.theta = 500000,
                        .factor = 8,
                        .low_frequency_factor = 1,
@@ -74,14 +76,14 @@ TEST_F(MegatronArgs, GiveTheModelBack) {
     EXPECT_EQ(back.attention_bias, config.attention_bias);
     EXPECT_EQ(back.attention_output_bias, config.attention_output_bias);
     EXPECT_EQ(back.rotary, config.rotary);
-    if (!is_llama_like(architecture)) {
+    if (!architecture->rotary()) {
       EXPECT_EQ(back.activation, config.activation);
     }
   }
 }
 
 TEST_F(MegatronArgs, HaveTheTruePrecision) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 1);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 1);
   for (const auto& [dtype, bf16, fp16] :
        {std::tuple(FileDType::kBF16, true, false), std::tuple(FileDType::kF16, false, true),
         std::tuple(FileDType::kF32, false, false)}) {
@@ -96,14 +98,14 @@ TEST_F(MegatronArgs, HaveTheTruePrecision) {
 
 // That tokenizer counts an end of document besides its vocabulary.
 TEST_F(MegatronArgs, CountTheVocabularyOfNoTokenizer) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2, 1);
+  const ModelConfig config = tiny_model(architecture_named("gpt2"), 1);
   const PickleValue args = args_of(config, {.tokenizer_type = "NullTokenizer"});
   EXPECT_EQ(args.at("vocab_size").as_int64(), 12);
   EXPECT_EQ(config_of(args, facts_of(config), "file").vocabulary, 13);
 }
 
 TEST_F(MegatronArgs, RefuseWhatNoModelHas) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 1);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 1);
   const MegatronFacts facts = facts_of(config);
   PickleValue args = args_of(config);
   values_.set_attribute(args, "num_experts", values_.integer(8));
@@ -130,8 +132,9 @@ TEST_F(MegatronArgs, SayWhereTheTrainingStands) {
       .iteration = 5, .samples = 40, .adam = AdamNumbers{.updates = 4, .rate = 0.002, .weight_decay = 0.01}};
   const PickleValue root = values_.dict(), optimizer = values_.dict(), groups = values_.list();
   values_.set(root, "iteration", values_.integer(5));
-  values_.set(root, "args",
-              megatron_args(values_, ShardLayout(tiny_model(Architecture::kLlama, 1), {}), {}, progress));
+  values_.set(
+      root, "args",
+      megatron_args(values_, ShardLayout(tiny_model(architecture_named("llama"), 1), {}), {}, progress));
   for (const bool decays : {false, true}) values_.append(groups, megatron_group(values_, progress, decays));
   values_.set(optimizer, "param_groups", groups);
   values_.set(root, "optimizer", optimizer);

@@ -66,7 +66,8 @@ PartitionFlags partition_flags(const MegatronSplit& split) {
 }
 
 void write_model(ArgumentWriter& args, const ModelConfig& config) {
-  const bool rotary = is_llama_like(config.architecture), bert = config.architecture == Architecture::kBert;
+  const ArchitectureDescription& architecture = *config.architecture;
+  const bool rotary = architecture.rotary();
   args.integer("num_layers", config.layers);
   args.integer("encoder_num_layers", config.layers);
   args.none("decoder_num_layers");
@@ -86,19 +87,20 @@ void write_model(ArgumentWriter& args, const ModelConfig& config) {
   args.boolean("use_rope_scaling", rotary && is_scaled(config.rotary));
   args.real("rope_scaling_factor", is_scaled(config.rotary) ? config.rotary.factor : 8);
   args.boolean("add_position_embedding", true);
-  args.text("normalization", rotary ? "RMSNorm" : "LayerNorm");
+  args.text("normalization", architecture.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm");
   args.real("norm_epsilon", config.norm_epsilon);
   args.boolean("apply_layernorm_1p", false);
-  args.boolean("apply_residual_connection_post_layernorm", bert);
+  args.boolean("apply_residual_connection_post_layernorm", architecture.norms_after());
   args.boolean("openai_gelu", false);
   args.boolean("squared_relu", false);
-  args.boolean("swiglu", rotary);
-  args.boolean("bias_gelu_fusion", !rotary && config.activation == Activation::kGeluTanh);
+  args.boolean("swiglu", architecture.gated());
+  args.boolean("bias_gelu_fusion",
+               architecture.uses_activation() && config.activation == Activation::kGeluTanh);
   args.boolean("untie_embeddings_and_output_weights", !config.tied_embeddings);
   const bool biases = config.attention_output_bias && config.ffn_bias;
   args.boolean("add_bias_linear", biases);
   args.boolean("add_qkv_bias", config.attention_bias && !biases);
-  args.boolean("qk_layernorm", false);
+  args.boolean("qk_layernorm", architecture.head_norms());
   args.boolean("multi_latent_attention", false);
   args.none("num_experts");
   args.real("attention_dropout", config.attention_dropout);
@@ -141,10 +143,8 @@ void write_vocabulary(ArgumentWriter& args, const ShardLayout& layout, const Meg
     const auto found = progress.texts.find(name);
     return found == progress.texts.end() ? otherwise : found->second;
   };
-  const std::string type = text("tokenizer_type", target.tokenizer_type,
-                                config.architecture == Architecture::kGpt2   ? "GPT2BPETokenizer"
-                                : config.architecture == Architecture::kBert ? "BertWordPieceLowerCase"
-                                                                             : "HuggingFaceTokenizer");
+  const std::string type =
+      text("tokenizer_type", target.tokenizer_type, config.architecture->megatron->tokenizer);
   const std::string model = text("tokenizer_model", target.tokenizer_model, "");
   args.integer("make_vocab_size_divisible_by", 128);
   // The tokenizer that is none counts an end of document besides its vocabulary.
@@ -194,7 +194,7 @@ void write_training(ArgumentWriter& args, const MegatronTarget& target, const Tr
 std::vector<std::string> megatron_notes(const ShardLayout& layout, const MegatronTarget& target) {
   const ModelConfig& config = layout.config();
   std::vector<std::string> notes;
-  if (is_llama_like(config.architecture)) {
+  if (config.architecture->rotary()) {
     notes.push_back(
         format("Megatron-LM does not take the norm's epsilon from a checkpoint: give it --norm-epsilon {}",
                config.norm_epsilon));
@@ -210,10 +210,11 @@ std::vector<std::string> megatron_notes(const ShardLayout& layout, const Megatro
       notes.push_back(
           "Megatron-LM has biases of linear layers everywhere or nowhere: it cannot load this model");
   }
-  if (config.architecture == Architecture::kBert)
-    notes.push_back(
-        "layers of Megatron Core put BERT's norms before each half of a block: the tensors are right, but "
-        "only Megatron's legacy layers compute the same function of them");
+  if (config.architecture->norms_after())
+    notes.push_back(format(
+        "layers of Megatron Core put {}'s norms before each half of a block: the tensors are right, but "
+        "only Megatron's legacy layers compute the same function of them",
+        config.architecture->title));
   if (!partition_flags(layout.split()).expressible)
     notes.push_back("Megatron-LM has no flags for this partition of layers: its own versions cannot load it");
   if (target.optimizer)
@@ -227,7 +228,7 @@ PickleValue megatron_args(PickleArena& values, const ShardLayout& layout, const 
   ArgumentWriter args(values);
   write_model(args, config);
   write_split(args, layout.split());
-  if (config.architecture == Architecture::kBert)
+  if (!config.architecture->megatron->binary_head.empty())
     args.boolean("bert_binary_head", layout.split().bert_binary_head);
   args.boolean("fp16", target.dtype == FileDType::kF16);
   args.boolean("bf16", target.dtype == FileDType::kBF16);

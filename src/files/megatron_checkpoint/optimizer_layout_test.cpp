@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(OptimizerLayout, GroupsParametersByWeightDecayInTheOrderOfTheirFirst) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 2);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 2);
   const MegatronSplit split{.pp = 2, .naming = MegatronNaming::kLocal};
   // The first stage begins with the embeddings, the second with a norm.
   const std::vector<ShardTensor> first = ShardLayout(config, split).rank({.pp = 0}).front().tensors;
@@ -29,7 +29,7 @@ TEST(OptimizerLayout, GroupsParametersByWeightDecayInTheOrderOfTheirFirst) {
 // of the model's tensors in their common storage.
 TEST(OptimizerLayout, LaysParametersOutAsMegatronDoes) {
   const ModelConfig config{.name = "gpt",
-                           .architecture = Architecture::kGpt2,
+                           .architecture = architecture_named("gpt2"),
                            .vocabulary = 251,
                            .positions = 32,
                            .layers = 4,

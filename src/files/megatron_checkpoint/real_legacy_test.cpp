@@ -113,7 +113,7 @@ TEST_F(RealLegacyCheckpoints, AreWhatTheLayoutMakesOfTheirSource) {
 
 TEST_F(RealLegacyCheckpoints, HaveThePlainOptimizer) {
   const auto model = open_legacy_checkpoint(data_ / "ckpt/gpt-torch-tp1-pp1");
-  EXPECT_EQ(model->config().architecture, Architecture::kGpt2);
+  EXPECT_EQ(model->config().architecture, architecture_named("gpt2"));
   EXPECT_EQ(model->config().vocabulary, 251);
   EXPECT_EQ(model->at("transformer.wte.weight").stored_rows, 256);
   const TrainingProgress& progress = *model->progress();

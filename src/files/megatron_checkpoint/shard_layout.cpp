@@ -81,6 +81,10 @@ class ShardLayout::Stage {
     linear(prefix + "self_attention.linear_proj.", names.proj, all, context);
     if (engine) norm(prefix + "self_attention.linear_qkv.layer_norm_", names.input_norm);
     query_key_value(prefix + "self_attention.linear_qkv.", names);
+    if (!names.query_norm.empty()) {
+      norm(prefix + "self_attention.q_layernorm.", names.query_norm, config_.head_width);
+      norm(prefix + "self_attention.k_layernorm.", names.key_norm, config_.head_width);
+    }
     if (!engine) norm(prefix + "pre_mlp_layernorm.", names.mlp_norm);
     if (engine) norm(prefix + "mlp.linear_fc1.layer_norm_", names.mlp_norm);
     const LayoutRange inner = part_of(config_.ffn_width, place_, tp_);
@@ -118,9 +122,7 @@ class ShardLayout::Stage {
  private:
   static constexpr std::int64_t kSentenceClasses = 2;  // the next sentence, or another
 
-  std::string block_name() const {
-    return config_.architecture == Architecture::kBert ? "encoder" : "decoder";
-  }
+  std::string block_name() const { return config_.architecture->megatron->blocks; }
 
   template <class Fill>
   void add(ShardTensor tensor, Fill&& fill) {
@@ -135,12 +137,13 @@ class ShardLayout::Stage {
   }
 
   // `prefix` ends in '.' or '_'.
-  void norm(const std::string& prefix, const std::string& whole) {
+  void norm(const std::string& prefix, const std::string& whole) { norm(prefix, whole, config_.width); }
+  void norm(const std::string& prefix, const std::string& whole, std::int64_t width) {
     for (const char* part : {"weight", "bias"}) {
       const std::string parameter = whole + "." + part;
       if (!layout_.has(parameter)) continue;
-      add({.name = prefix + part, .shape = {config_.width}}, [&](ShardTensor& t) {
-        add_vector(t, parameter, {0, config_.width});
+      add({.name = prefix + part, .shape = {width}}, [&](ShardTensor& t) {
+        add_vector(t, parameter, {0, width});
       });
     }
   }
@@ -210,6 +213,7 @@ class ShardLayout::Stage {
 
 ShardLayout::ShardLayout(const ModelConfig& config, const MegatronSplit& split)
     : config_(config), split_(split) {
+  require_megatron_form(config_);
   for (const WantedTensor& parameter : whole_parameters(config)) parameters_.insert(parameter.name);
   if (split_.padded_vocabulary == 0) {
     check(split_.tp > 0, "a split has tensor-parallel ranks");

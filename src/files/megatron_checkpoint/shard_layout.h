@@ -18,6 +18,7 @@
 //   ranks.
 //     Biases alike.
 //   - linear_fc1 of a SwiGLU: on each rank [its part of gate; its part of up]
+//   - norms of queries and keys per head: q_layernorm and k_layernorm, on every rank
 //   - linear_proj, linear_fc2: by columns; their biases and all norms are on every rank
 //   - word embeddings and output layer: by rows of the padded vocabulary; added rows are copies of the last
 //   - layers count from 0 within each chunk. Chunk c of stage s has the layers of entry c * pp + s of the

@@ -106,7 +106,8 @@ void expect_round_trip(const ModelConfig& config, const MegatronSplit& split) {
 }
 
 TEST(ShardLayout, EverySplitCoversEveryElementOnce) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama})
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("bert"),
+                                           architecture_named("llama"), architecture_named("qwen3")})
     for (const bool tied : {false, true})
       for (const std::int64_t tp : {1, 2, 4})
         for (const std::int64_t pp : {1, 2, 4})
@@ -115,17 +116,18 @@ TEST(ShardLayout, EverySplitCoversEveryElementOnce) {
             ModelConfig config = tiny_model(architecture, 8);
             config.tied_embeddings = tied;
             for (const MegatronNaming naming : {MegatronNaming::kLocal, MegatronNaming::kTransformerEngine})
-              expect_round_trip(config, {.tp = tp,
-                                         .pp = pp,
-                                         .virtual_stages = virtual_stages,
-                                         .naming = naming,
-                                         .padded_vocabulary = 16,
-                                         .bert_binary_head = architecture == Architecture::kBert && tied});
+              expect_round_trip(config,
+                                {.tp = tp,
+                                 .pp = pp,
+                                 .virtual_stages = virtual_stages,
+                                 .naming = naming,
+                                 .padded_vocabulary = 16,
+                                 .bert_binary_head = architecture == architecture_named("bert") && tied});
           }
 }
 
 TEST(ShardLayout, TakesUnevenPartitionsAndEmptyStages) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 5);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 5);
   expect_round_trip(config, {.pp = 3, .partition = {1, 4, 0}, .padded_vocabulary = 16});
   expect_round_trip(
       config, {.tp = 2, .pp = 2, .virtual_stages = 2, .partition = {1, 2, 0, 2}, .padded_vocabulary = 16});
@@ -133,7 +135,7 @@ TEST(ShardLayout, TakesUnevenPartitionsAndEmptyStages) {
 
 // The reference: rows of the whole, packed by hand as Megatron's converter does.
 TEST(ShardLayout, PacksQueriesKeysAndValuesByGroup) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 1);  // 8 heads, 4 groups, heads of 2
+  const ModelConfig config = tiny_model(architecture_named("llama"), 1);  // 8 heads, 4 groups, heads of 2
   const NumberedModel whole(config);
   const std::string prefix = "model.layers.0.self_attn.";
   for (const std::int64_t tp : {1, 2, 4})
@@ -162,7 +164,7 @@ std::vector<std::string> names_of(const std::vector<ShardTensor>& tensors) {
 }
 
 TEST(ShardLayout, NamesTensorsAsMegatronDoes) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 2);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 2);
   EXPECT_THAT(
       names_of(ShardLayout(config, {.pp = 2, .naming = MegatronNaming::kLocal}).rank({.pp = 1})[0].tensors),
       ElementsAre(
@@ -177,7 +179,7 @@ TEST(ShardLayout, NamesTensorsAsMegatronDoes) {
                   "decoder.layers.0.self_attention.linear_qkv.weight",
                   "decoder.layers.0.mlp.linear_fc1.layer_norm_weight",
                   "decoder.layers.0.mlp.linear_fc1.weight", "decoder.layers.0.mlp.linear_fc2.weight"));
-  ModelConfig bert = tiny_model(Architecture::kBert, 1);
+  ModelConfig bert = tiny_model(architecture_named("bert"), 1);
   const std::vector<std::string> names = names_of(
       ShardLayout(bert, {.naming = MegatronNaming::kLocal, .bert_binary_head = true}).rank({})[0].tensors);
   EXPECT_THAT(
@@ -192,8 +194,24 @@ TEST(ShardLayout, NamesTensorsAsMegatronDoes) {
 }
 
 // 13 rows become 16 over 4 ranks: the last rank has row 12 and three copies of it.
+// Behind the product whose columns they norm; on every rank, whole.
+TEST(ShardLayout, NormsOfHeadsAreOnEveryRank) {
+  ModelConfig config = tiny_model(architecture_named("qwen3"), 1);
+  const ShardLayout layout(config, {.tp = 4, .padded_vocabulary = 16});
+  for (const std::int64_t tp : {0, 3}) {
+    const std::vector<ShardTensor> tensors = layout.rank({.tp = tp})[0].tensors;
+    const auto named = [&](const char* name) { return std::ranges::find(tensors, name, &ShardTensor::name); };
+    const auto query = named("decoder.layers.0.self_attention.q_layernorm.weight");
+    ASSERT_NE(query, tensors.end());
+    EXPECT_EQ(query->shape, Shape{config.head_width});
+    EXPECT_EQ(query->blocks[0].tensor, "model.layers.0.self_attn.q_norm.weight");
+    EXPECT_EQ((query - 1)->name, "decoder.layers.0.self_attention.linear_qkv.weight");
+    EXPECT_EQ((query + 1)->name, "decoder.layers.0.self_attention.k_layernorm.weight");
+  }
+}
+
 TEST(ShardLayout, AddsCopiesOfTheLastRowOfTheVocabulary) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 1);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 1);
   const NumberedModel whole(config);
   const ShardLayout layout(config, {.tp = 4, .padded_vocabulary = 16});
   const ShardTensor words = layout.rank({.tp = 3}).front().tensors.front();
@@ -213,7 +231,7 @@ TEST(ShardLayout, AddsCopiesOfTheLastRowOfTheVocabulary) {
 }
 
 TEST(ShardLayout, PutsInterleavedChunksWhereMegatronDoes) {
-  const ShardLayout layout(tiny_model(Architecture::kLlama, 8), {.pp = 2, .virtual_stages = 2});
+  const ShardLayout layout(tiny_model(architecture_named("llama"), 8), {.pp = 2, .virtual_stages = 2});
   const std::vector<ShardChunk> chunks = layout.rank({.pp = 1});
   ASSERT_EQ(chunks.size(), 2u);
   EXPECT_EQ(chunks[0].key, "model0");
@@ -227,7 +245,7 @@ TEST(ShardLayout, PutsInterleavedChunksWhereMegatronDoes) {
 }
 
 TEST(ShardLayout, StacksLayersInTheGlobalForm) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2, 3);
+  const ModelConfig config = tiny_model(architecture_named("gpt2"), 3);
   const NumberedModel whole(config);
   const ShardLayout layout(config, {.tp = 2, .pp = 3, .padded_vocabulary = 16});
   const std::vector<ShardTensor> tensors = layout.global();
@@ -245,7 +263,7 @@ TEST(ShardLayout, StacksLayersInTheGlobalForm) {
 }
 
 TEST(ShardLayout, RefusesSplitsThatDoNotDivide) {
-  const ModelConfig config = tiny_model(Architecture::kLlama, 6);
+  const ModelConfig config = tiny_model(architecture_named("llama"), 6);
   const auto message = [&](const MegatronSplit& split) -> std::string {
     try {
       const ShardLayout layout(config, split);

@@ -41,13 +41,14 @@ void expect_whole_tensors(Architecture architecture, const TorchDistCut& cut) {
 }
 
 TEST(TorchDistChunks, TogetherAreTheTensors) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama, Architecture::kBert})
+  for (const Architecture& architecture :
+       {architecture_named("gpt2"), architecture_named("llama"), architecture_named("bert")})
     for (const std::int64_t largest : {1, 100, 1 << 20})
       expect_whole_tensors(architecture, {.files = 3, .largest_chunk = largest});
 }
 
 TEST(TorchDistChunks, FlattenedOnesAreRangesOfALayer) {
-  ModelInMemory memory(tiny_model(Architecture::kLlama, 2));
+  ModelInMemory memory(tiny_model(architecture_named("llama"), 2));
   BlockSource::Contents contents = memory.shards({.padded_vocabulary = 16});
   const std::vector<MappedShard> parameters = contents.shards;
   for (const MappedShard& shard : parameters)

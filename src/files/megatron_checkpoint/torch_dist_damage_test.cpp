@@ -35,7 +35,7 @@ std::string said(const fs::path& folder) {
 class TorchDistDamage : public testing::Test {
  protected:
   TorchDistDamage() {
-    write_torch_dist_for_tests(folder_.path(), tiny_model(Architecture::kLlama, 2));
+    write_torch_dist_for_tests(folder_.path(), tiny_model(architecture_named("llama"), 2));
     whole_ = read_torch_dist_metadata(folder_.path());
   }
 

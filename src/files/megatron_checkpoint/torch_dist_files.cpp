@@ -156,7 +156,7 @@ std::vector<TargetFile> torch_dist_files(const WholeModel& model, const ShardLay
   }
   const TorchLayout extra_state = empty_extra_state();
   const std::int64_t layers = layout.config().layers;
-  const std::string_view blocks = layout.config().architecture == Architecture::kBert ? "encoder" : "decoder";
+  const std::string_view blocks = layout.config().architecture->megatron->blocks;
   for (const std::string_view module : kExtraStates)
     for (std::int64_t layer = 0; layer < layers; ++layer)
       metadata.objects.push_back(

@@ -38,7 +38,7 @@ void expect_model(const WholeModel& model, const ModelConfig& config, bool optim
 }
 
 TEST(TorchDistFiles, ReadBackAsTheModel) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama})
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("llama")})
     for (const std::int64_t largest : {300, 1 << 20}) {
       const TemporaryFolder folder;
       const ModelConfig config = tiny_model(architecture, 3);
@@ -51,7 +51,7 @@ TEST(TorchDistFiles, ReadBackAsTheModel) {
 }
 
 TEST(TorchDistFiles, OptimizersOfBothKindsReadBack) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama})
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("llama")})
     for (const bool distributed : {false, true}) {
       const TemporaryFolder folder;
       const ModelConfig config = tiny_model(architecture, 2);
@@ -75,7 +75,8 @@ TEST(TorchDistFiles, OptimizersOfBothKindsReadBack) {
 TEST(TorchDistFiles, AreTheSameBytesEachTime) {
   const TemporaryFolder one, other;
   for (const TemporaryFolder* folder : {&one, &other})
-    write_torch_dist_for_tests(folder->path(), tiny_model(Architecture::kLlama, 2), {.optimizer = true});
+    write_torch_dist_for_tests(folder->path(), tiny_model(architecture_named("llama"), 2),
+                               {.optimizer = true});
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(one.path())) {
     EXPECT_EQ(read_text(entry.path()), read_text(other.path() / entry.path().filename()));

@@ -46,6 +46,7 @@ class GlobalFacts {
     if (const auto* types = find("embedding.tokentype_embeddings.weight"))
       facts.token_types = types->data.shape()[0];
     facts.norm_bias = has_in_layer("self_attention.linear_qkv.layer_norm_bias");
+    facts.head_norms = has_in_layer("self_attention.q_layernorm.weight");
     facts.qkv_bias = has_in_layer("self_attention.linear_qkv.bias");
     facts.attention_output_bias = has_in_layer("self_attention.linear_proj.bias");
     facts.ffn_bias = has_in_layer("mlp.linear_fc1.bias");

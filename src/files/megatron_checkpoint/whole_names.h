@@ -1,5 +1,5 @@
-// The names of a whole model's tensors by their part in a transformer, for each architecture: what
-// shard_layout.cpp packs and splits.
+// The names of a whole model's tensors by their part in a transformer, as the description of its architecture
+// has them: what shard_layout.cpp packs and splits.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct WholeLinear {
 
 struct WholeLayerNames {
   std::string input_norm, mlp_norm;
+  std::string query_norm, key_norm;  // per head
   WholeLinear query, key, value, proj;
   std::vector<WholeLinear> fc1;  // gate and up of a SwiGLU; else one
   WholeLinear fc2;
@@ -33,11 +34,13 @@ struct WholeNames {
   std::string token_types = {};
   std::string final_norm;
   std::string output;  // where it is not tied
-  // BERT:
   std::string output_bias = {};
   std::string head_dense = {}, head_norm = {};  // before the output layer
-  std::string pooler = {}, binary_head = {};    // only in files: our BERT has none
+  std::string pooler = {}, binary_head = {};    // only in files: our models have none
 };
+
+// Error (input) where Megatron-LM has no such blocks, or the description does not say what it calls them.
+void require_megatron_form(const ModelConfig& config);
 
 WholeNames whole_names(const ModelConfig& config);
 WholeLayerNames whole_layer_names(const ModelConfig& config, std::int64_t layer);

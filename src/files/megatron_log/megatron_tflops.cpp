@@ -8,7 +8,7 @@ double megatron_tflops(const ModelConfig& config, std::int64_t samples, std::int
                        double seconds) {
   const auto real = [](std::int64_t value) { return static_cast<double>(value); };
   const double layers = real(config.layers), width = real(config.width), tokens = real(seq_length);
-  const double gated = is_llama_like(config.architecture) ? 1.5 : 1;
+  const double gated = config.architecture->gated() ? 1.5 : 1;
   const double parts = 1 + real(config.kv_heads) / real(config.heads) + tokens / (2 * width) +
                        real(config.ffn_width) / width * gated +
                        real(config.vocabulary) / (2 * layers * width);

@@ -9,7 +9,7 @@ namespace {
 // group for two heads 1 + 1/2 + 1 + 6 + 2 = 10.5: 4032.
 TEST(MegatronTflops, CountsAsMegatronDoes) {
   ModelConfig config{.name = "tiny",
-                     .architecture = Architecture::kGpt2,
+                     .architecture = architecture_named("gpt2"),
                      .vocabulary = 8,
                      .layers = 1,
                      .width = 2,
@@ -17,7 +17,7 @@ TEST(MegatronTflops, CountsAsMegatronDoes) {
                      .kv_heads = 2,
                      .ffn_width = 8};
   EXPECT_DOUBLE_EQ(megatron_tflops(config, 2, 4, 1e-12), 3456);
-  config.architecture = Architecture::kLlama;
+  config.architecture = architecture_named("llama");
   config.kv_heads = 1;
   EXPECT_DOUBLE_EQ(megatron_tflops(config, 2, 4, 2e-12), 2016);
 }

@@ -19,7 +19,7 @@
 namespace nadi::inline predict {
 
 inline ModelConfig model_to_plan(std::int64_t layers) {
-  ModelConfig config = tiny_model(Architecture::kGpt2, layers);
+  ModelConfig config = tiny_model(architecture_named("gpt2"), layers);
   config.width = 256;
   config.head_width = 64;
   config.ffn_width = 1024;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 const Plan kPlan{.tp = 2, .dp = 2, .pp = 2, .micro_batches = 3};
 
 StagePrograms programs_of(const Plan& plan) {
-  return {tiny_model(Architecture::kGpt2, 4),
+  return {tiny_model(architecture_named("gpt2"), 4),
           {.kind = StepKind::kTrain, .batch_size = plan.micro_batches, .seq_length = 8},
           plan};
 }

@@ -12,7 +12,7 @@ namespace nadi::inline predict {
 namespace {
 
 StagePrograms small_step(const Plan& plan, std::int64_t layers = 4) {
-  return {tiny_model(Architecture::kGpt2, layers),
+  return {tiny_model(architecture_named("gpt2"), layers),
           {.kind = StepKind::kTrain, .batch_size = plan.micro_batches, .seq_length = 8},
           plan};
 }

@@ -18,7 +18,7 @@ namespace {
 
 // Traces of all ranks of a plan, or of its first replica.
 TraceSet traces_of(const Plan& plan, bool first_replica = false) {
-  const StagePrograms programs(tiny_model(Architecture::kGpt2, 4),
+  const StagePrograms programs(tiny_model(architecture_named("gpt2"), 4),
                                {.kind = StepKind::kTrain, .batch_size = plan.micro_batches, .seq_length = 8},
                                plan);
   std::set<GroupKind> kinds;

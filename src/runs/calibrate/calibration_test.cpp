@@ -11,7 +11,7 @@ namespace {
 
 ModelConfig small_gpt2() {
   return {.name = "small",
-          .architecture = Architecture::kGpt2,
+          .architecture = architecture_named("gpt2"),
           .vocabulary = 64,
           .positions = 32,
           .layers = 2,

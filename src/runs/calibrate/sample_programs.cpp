@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
 namespace nadi::inline runs {
@@ -67,8 +68,15 @@ ModelConfig with_vocabulary(ModelConfig config, std::int64_t vocabulary) {
   return config;
 }
 
+// The first architecture that is an encoder, has rotary positions, or neither.
+Architecture first_with(bool masked, bool rotary) {
+  for (const Architecture& architecture : architectures())
+    if (architecture->masked() == masked && architecture->rotary() == rotary) return architecture;
+  unreachable();
+}
+
 // Layers of these widths stand for models that were not named.
-ModelConfig layers_of(Architecture architecture, std::int64_t width) {
+ModelConfig layers_of(const Architecture& architecture, std::int64_t width) {
   ModelConfig config{.name = format("{} of width {}", to_string(architecture), width),
                      .architecture = architecture,
                      .vocabulary = kSmallVocabulary,
@@ -79,12 +87,12 @@ ModelConfig layers_of(Architecture architecture, std::int64_t width) {
                      .kv_heads = width / 64,
                      .head_width = 64,
                      .ffn_width = 4 * width,
-                     .token_types = architecture == Architecture::kBert ? 2 : 0,
+                     .token_types = architecture->masked() ? 2 : 0,
                      .embedding_dropout = 0.1,
                      .attention_dropout = 0.1,
                      .residual_dropout = 0.1};
-  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (is_llama_like(architecture)) {
+  if (architecture->masked()) config.activation = Activation::kGeluErf;
+  if (architecture->rotary()) {
     config.kv_heads = width / 256;
     config.ffn_width = width / 2 * 7;
     config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
@@ -121,7 +129,7 @@ void add_alone(SampleList& list, const ModelConfig& model, bool quick) {
   list.train(small, {2, 512});
   list.train(small, {1, 1024});
   list.train(small, {2, 128}, {}, 2);
-  if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
+  if (model.architecture->generates()) list.generate(model, 1, 128, 8, true);
 }
 
 // A micro-batch of a GPU, from one that leaves most of it idle to one that fills it several times over; of
@@ -152,7 +160,7 @@ void add_alone_on_gpu(SampleList& list, const ModelConfig& model, bool quick) {
     add_tokens(list, without, quick);
   }
   list.train(without, {2, 512}, {}, 2);
-  if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
+  if (model.architecture->generates()) list.generate(model, 1, 128, 8, true);
 }
 
 // What training with micro-batches of one size runs: several whose gradients are added up (to which the
@@ -166,18 +174,20 @@ void add_size(SampleList& list, const ModelConfig& model, SampleSize size, std::
 
 // Kinds of ops and widths that the models do not have.
 void add_others(SampleList& list) {
-  list.train(layers_of(Architecture::kGpt2, 256), {4, 256});
-  list.train(layers_of(Architecture::kGpt2, 256), {2, 64});
+  const Architecture learned = first_with(false, false), encoder = first_with(true, false),
+                     rotary = first_with(false, true);
+  list.train(layers_of(learned, 256), {4, 256});
+  list.train(layers_of(learned, 256), {2, 64});
   list.latest().request.fused_attention = false;
   list.latest().request.optimizer.kind = OptimizerKind::kSgd;
-  list.train(layers_of(Architecture::kGpt2, 1536), {1, 256});
-  list.train(layers_of(Architecture::kBert, 512), {4, 128});
+  list.train(layers_of(learned, 1536), {1, 256});
+  list.train(layers_of(encoder, 512), {4, 128});
   list.latest().request.optimizer.kind = OptimizerKind::kSgdSai;
-  list.train(layers_of(Architecture::kLlama, 512), {4, 256});
-  list.train(layers_of(Architecture::kLlama, 512), {1, 128});
+  list.train(layers_of(rotary, 512), {4, 256});
+  list.train(layers_of(rotary, 512), {1, 128});
   list.latest().request.fused_attention = false;
-  list.train(layers_of(Architecture::kLlama, 1024), {1, 256});
-  list.generate(layers_of(Architecture::kLlama, 512), 4, 64, 4, false);
+  list.train(layers_of(rotary, 1024), {1, 256});
+  list.generate(layers_of(rotary, 512), 4, 64, 4, false);
 }
 
 }  // namespace

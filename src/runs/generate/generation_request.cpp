@@ -6,14 +6,17 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/data/tokenizer_check.h"
-#include "nadi/model/model.h"
 
 namespace nadi::inline runs {
 
 void use_model(GenerationRequest& request, std::string model, ModelConfig config) {
-  if (!model_of(config.architecture).generates())
+  if (!config.architecture->generates()) {
+    std::vector<std::string_view> titles;
+    for (const Architecture& architecture : architectures())
+      if (architecture->generates()) titles.push_back(architecture->title);
     throw usage_error(format("{} is not a model that generates text", config.name),
-                      "GPT-2, GPT-3, Llama, Mistral and Qwen2 generate text");
+                      format("{} generate text", fmt::join(titles, ", ")));
+  }
   if (std::filesystem::is_directory(model)) request.options.weights = model;
   request.model = std::move(model);
   request.config = std::move(config);

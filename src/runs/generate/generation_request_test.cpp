@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 GenerationRequest request_of(std::size_t prompt_tokens) {
   GenerationRequest request;
-  use_model(request, "tiny", generating_model(Architecture::kGpt2));  // 24 positions
+  use_model(request, "tiny", generating_model(architecture_named("gpt2")));  // 24 positions
   request.prompts.ids = {{1}, std::vector<TokenId>(prompt_tokens, 2)};
   return request;
 }
@@ -38,13 +38,13 @@ TEST(GenerationRequest, GivenLengthsMustFit) {
 TEST(GenerationRequest, TakesModelsThatGenerate) {
   GenerationRequest request;
   try {
-    use_model(request, "tiny", generating_model(Architecture::kBert));
+    use_model(request, "tiny", generating_model(architecture_named("bert")));
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("tiny is not a model that generates text"));
   }
   // No folder: no weights, and no tokenizer beside them.
-  use_model(request, "tiny", generating_model(Architecture::kLlama));
+  use_model(request, "tiny", generating_model(architecture_named("llama")));
   EXPECT_TRUE(request.options.weights.empty());
   EXPECT_EQ(use_tokenizer(request, {}), "");
   EXPECT_EQ(request.tokenizer, nullptr);

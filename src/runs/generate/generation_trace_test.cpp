@@ -14,7 +14,7 @@ namespace {
 
 TEST(GenerationTrace, IsThreeFiles) {
   const TemporaryFolder folder;
-  Generator generator(generating_model(Architecture::kGpt2),
+  Generator generator(generating_model(architecture_named("gpt2")),
                       {.input_tokens = 2, .output_tokens = 3, .threads = 1, .record = true});
   generator.generate(std::vector<std::vector<TokenId>>{{1, 2}, {3}},
                      [](std::size_t, TokenId) { return true; });

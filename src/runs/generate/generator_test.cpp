@@ -65,8 +65,9 @@ TokenId next_by_reference(const ModelConfig& config, const Tokens& tokens, const
 
 class Generate : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, Generate,
-                         testing::Values(Architecture::kGpt2, Architecture::kLlama, Architecture::kMistral,
-                                         Architecture::kQwen2),
+                         testing::Values(architecture_named("gpt2"), architecture_named("llama"),
+                                         architecture_named("mistral"), architecture_named("qwen2"),
+                                         architecture_named("qwen3")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 const std::vector<GeneratorOptions> kWays{
@@ -136,7 +137,7 @@ class SavedModel {
 };
 
 TEST(Generator, LoadsWeights) {
-  const ModelConfig config = generating_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(architecture_named("gpt2"));
   const SavedModel saved(config);
   GeneratorOptions options = options_for({.temperature = 0, .seed = 7});
   const std::vector<Tokens> expected = generated(config, options);  // random weights of that seed
@@ -156,7 +157,7 @@ TEST(Generator, LoadsWeights) {
 }
 
 TEST(Generator, DrawsBySeed) {
-  const ModelConfig config = generating_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(architecture_named("gpt2"));
   const SavedModel saved(config);
   GeneratorOptions options = options_for({.temperature = 1, .seed = 1, .weights = saved.path()});
   const std::vector<Tokens> first = generated(config, options);
@@ -174,14 +175,14 @@ TEST(Generator, DrawsBySeed) {
 // Two equal prompts in a list are two prompts.
 TEST(Generator, DrawsByNumberOfThePrompt) {
   const std::vector<Tokens> twice{kPrompts[0], kPrompts[0]};
-  Generator generator(generating_model(Architecture::kGpt2), options_for({}));
+  Generator generator(generating_model(architecture_named("gpt2")), options_for({}));
   const std::vector<Tokens> outputs = tokens_of(generator.generate(twice, keep_going));
   EXPECT_NE(outputs[0], outputs[1]);
   EXPECT_EQ(tokens_of(generator.generate(twice, keep_going)), outputs) << "numbers start anew";
 }
 
 TEST(Generator, EndsWithTheEndToken) {
-  const ModelConfig config = generating_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(architecture_named("gpt2"));
   GeneratorOptions options = options_for({.batch_size = 5, .temperature = 1});
   const std::vector<Tokens> whole = generated(config, options);
   const TokenId end = whole[2][3];
@@ -212,7 +213,7 @@ TEST(Generator, EndsWithTheEndToken) {
 }
 
 TEST(Generator, EndsWhenTheCallerSays) {
-  const ModelConfig config = generating_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(architecture_named("gpt2"));
   const GeneratorOptions options = options_for({.batch_size = 2});
   const std::vector<Tokens> whole = generated(config, options);
   Generator generator(config, options);
@@ -231,7 +232,7 @@ TEST(Generator, EndsWhenTheCallerSays) {
 TEST(Generator, MakesOneTokenWithoutDecoding) {
   GeneratorOptions options = options_for({});
   options.output_tokens = 1;
-  Generator generator(generating_model(Architecture::kLlama), options);
+  Generator generator(generating_model(architecture_named("llama")), options);
   const GenerationResult result = generator.generate(kPrompts, keep_going);
   for (const Generation& generation : result.generations) EXPECT_EQ(generation.tokens.size(), 1u);
   EXPECT_EQ(result.decode_tokens, 0);
@@ -240,7 +241,7 @@ TEST(Generator, MakesOneTokenWithoutDecoding) {
 
 // However the texts end, a recorded run is the whole program.
 TEST(Generator, RecordsWhatTheDryTraceSays) {
-  const ModelConfig config = generating_model(Architecture::kLlama);
+  const ModelConfig config = generating_model(architecture_named("llama"));
   for (const double temperature : {0.0, 1.0}) {
     GeneratorOptions options = options_for({.batch_size = 3, .temperature = temperature, .record = true});
     Generator generator(config, options);
@@ -270,9 +271,9 @@ TEST(Generator, RefusesWhatTheModelCannot) {
     }
     return "no error";
   };
-  EXPECT_THAT(message(generating_model(Architecture::kBert), options_for({})),
+  EXPECT_THAT(message(generating_model(architecture_named("bert")), options_for({})),
               testing::HasSubstr("not a model that generates"));
-  EXPECT_EQ(message(generating_model(Architecture::kGpt2), {.input_tokens = 20, .output_tokens = 5}),
+  EXPECT_EQ(message(generating_model(architecture_named("gpt2")), {.input_tokens = 20, .output_tokens = 5}),
             "a sequence of 25 tokens does not fit tiny, which has 24 positions");
 }
 

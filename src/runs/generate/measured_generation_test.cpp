@@ -14,7 +14,7 @@ namespace {
 
 GenerationRequest request_for_tests(GeneratorOptions options) {
   GenerationRequest request;
-  request.config = generating_model(Architecture::kGpt2);
+  request.config = generating_model(architecture_named("gpt2"));
   request.prompts.ids = {{5, 17, 3}, {60}, {9, 1, 2, 33, 40}};
   options.batch_size = 2;
   options.input_tokens = 5;

@@ -85,7 +85,7 @@ TEST(Prompts, OfChanceAreTheSameForTheSameSeed) {
 }
 
 TEST(Prompts, LeaveRoomForTheOutput) {
-  const ModelConfig config = generating_model(Architecture::kGpt2);  // 24 positions
+  const ModelConfig config = generating_model(architecture_named("gpt2"));  // 24 positions
   const std::vector<std::vector<TokenId>> prompts{{1}, std::vector<TokenId>(20, 1), {1, 2}};
   EXPECT_EQ(longest_prompt(prompts, config, 4), 20);
   EXPECT_EQ(input_error_of([&] { longest_prompt(prompts, config, 5); }),

@@ -43,7 +43,7 @@ ModelConfig model_of_test(Architecture architecture) {
 
 // A table of 30,001 words, 7.7 MB: two windows.
 ModelConfig large_words() {
-  ModelConfig config = model_of_test(Architecture::kLlama);
+  ModelConfig config = model_of_test(architecture_named("llama"));
   config.layers = 2;
   config.vocabulary = 30'001;
   config.width = 64;
@@ -222,11 +222,11 @@ void PrintTo(const Numbers& numbers, std::ostream* out) {
 }
 
 const std::vector<Numbers> kNumberKinds{
-    {"gpt2_fp32", Architecture::kGpt2, DType::kF32},
-    {"gpt2_bf16_sgd", Architecture::kGpt2, DType::kBF16, OptimizerKind::kSgd},
-    {"bert_fp16", Architecture::kBert, DType::kF16},
-    {"llama_bf16", Architecture::kLlama, DType::kBF16},
-    {"qwen2_bf16", Architecture::kQwen2, DType::kBF16},
+    {"gpt2_fp32", architecture_named("gpt2"), DType::kF32},
+    {"gpt2_bf16_sgd", architecture_named("gpt2"), DType::kBF16, OptimizerKind::kSgd},
+    {"bert_fp16", architecture_named("bert"), DType::kF16},
+    {"llama_bf16", architecture_named("llama"), DType::kBF16},
+    {"qwen2_bf16", architecture_named("qwen2"), DType::kBF16},
 };
 
 class ShardedStateTest : public FolderTest {};
@@ -271,18 +271,18 @@ TEST_F(ShardedStateTest, LargeTensorsComeInSeveralWindows) {
 }
 
 TEST_F(ShardedStateTest, AModelAloneHasNoTrainingState) {
-  Job split(model_of_test(Architecture::kGpt2), {}, {.tp = 2});
+  Job split(model_of_test(architecture_named("gpt2")), {}, {.tp = 2});
   split.fill();
   split.run_well([&](ShardedState& state) { state.save_model(folder_ / "best", nullptr); });
   EXPECT_EQ(entries(folder_ / "best"), 3);  // config.json, the weights, checksums: no tokenizer
   EXPECT_THAT(read_text(folder_ / "best" / "config.json"), Not(HasSubstr("eos_token_id")));
-  Job one(model_of_test(Architecture::kGpt2), {}, {});
+  Job one(model_of_test(architecture_named("gpt2")), {}, {});
   one.run_well([&](ShardedState& state) { state.load_weights(folder_ / "best"); });
 }
 
 // Weights alone: masters of bf16 parameters are made of them, on whatever part a rank has.
 TEST_F(ShardedStateTest, MastersFollowFromWeights) {
-  const ModelConfig config = model_of_test(Architecture::kGpt2);
+  const ModelConfig config = model_of_test(architecture_named("gpt2"));
   Job saved(config, {.dtype = DType::kBF16}, {});
   saved.fill();
   saved.save(folder_ / "saved");
@@ -299,7 +299,7 @@ TEST_F(ShardedStateTest, MastersFollowFromWeights) {
 // The folder cannot be made, or its disk becomes full while the others send: all ranks hear of it, none
 // hangs, and the ranks can go on to save elsewhere.
 TEST_F(ShardedStateTest, AFailureOfRank0IsOneOfAllRanks) {
-  Job split(model_of_test(Architecture::kGpt2), {}, {.tp = 2, .dp = 2, .zero_stage = 1});
+  Job split(model_of_test(architecture_named("gpt2")), {}, {.tp = 2, .dp = 2, .zero_stage = 1});
   split.fill();
   write_text(folder_ / "file", "not a folder");
   const fs::path impossible = folder_ / "file" / "checkpoint-7";
@@ -313,7 +313,7 @@ TEST_F(ShardedStateTest, AFailureOfRank0IsOneOfAllRanks) {
     EXPECT_THAT(error->what(), HasSubstr((folder_ / "file").string()));
   }
   split.save(folder_ / "elsewhere");
-  Job one(model_of_test(Architecture::kGpt2), {}, {});
+  Job one(model_of_test(architecture_named("gpt2")), {}, {});
   one.load(folder_ / "elsewhere");
   EXPECT_EQ(one.wrong(), 0);
 }
@@ -342,7 +342,7 @@ TEST_F(ShardedStateTest, AFullDiskIsAnErrorOfAllRanks) {
 }
 
 TEST_F(ShardedStateTest, AllRanksNameWhatIsMissing) {
-  ModelConfig config = model_of_test(Architecture::kGpt2);
+  ModelConfig config = model_of_test(architecture_named("gpt2"));
   Job saved(config, {}, {.tp = 2});
   saved.fill();
   saved.save(folder_ / "four");
@@ -364,7 +364,7 @@ TEST_F(ShardedStateTest, AllRanksNameWhatIsMissing) {
 }
 
 TEST_F(ShardedStateTest, ShapesAreThoseWithoutPadding) {
-  ModelConfig config = model_of_test(Architecture::kGpt2);
+  ModelConfig config = model_of_test(architecture_named("gpt2"));
   Job saved(config, {}, {.tp = 2});  // with 262 words
   saved.fill();
   saved.save(folder_ / "saved");
@@ -386,7 +386,7 @@ TEST_F(ShardedStateTest, ShapesAreThoseWithoutPadding) {
 }
 
 TEST_F(ShardedStateTest, StateOfAnotherOptimizerIsRefused) {
-  const ModelConfig config = model_of_test(Architecture::kGpt2);
+  const ModelConfig config = model_of_test(architecture_named("gpt2"));
   Job saved(config, {}, {.dp = 2, .zero_stage = 1});
   saved.fill();
   saved.save(folder_ / "adamw");
@@ -400,7 +400,7 @@ TEST_F(ShardedStateTest, StateOfAnotherOptimizerIsRefused) {
 }
 
 TEST_F(ShardedStateTest, ACutFileIsDamaged) {
-  const ModelConfig config = model_of_test(Architecture::kGpt2);
+  const ModelConfig config = model_of_test(architecture_named("gpt2"));
   Job split(config, {}, {.tp = 2});
   split.fill();
   split.save(folder_ / "cut");

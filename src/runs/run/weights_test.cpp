@@ -66,7 +66,7 @@ struct Loaded {
 
 class WeightsTest : public FolderTest {
  protected:
-  const ModelConfig config_ = byte_model(Architecture::kGpt2);
+  const ModelConfig config_ = byte_model(architecture_named("gpt2"));
 };
 
 TEST_F(WeightsTest, ComeBackBitForBit) {

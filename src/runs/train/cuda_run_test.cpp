@@ -20,11 +20,11 @@ struct TinyModel {
   std::string name;
   Architecture architecture;
 };
-const TinyModel kTinyModels[]{{"gpt2-tiny", Architecture::kGpt2},
-                              {"bert-tiny", Architecture::kBert},
-                              {"llama-tiny", Architecture::kLlama},
-                              {"mistral-tiny", Architecture::kMistral},
-                              {"qwen2-tiny", Architecture::kQwen2}};
+const TinyModel kTinyModels[]{{"gpt2-tiny", architecture_named("gpt2")},
+                              {"bert-tiny", architecture_named("bert")},
+                              {"llama-tiny", architecture_named("llama")},
+                              {"mistral-tiny", architecture_named("mistral")},
+                              {"qwen2-tiny", architecture_named("qwen2")}};
 
 TrainOptions options_of(const SmallRun& run, const TinyModel& model) {
   TrainOptions options = run.options();

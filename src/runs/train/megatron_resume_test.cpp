@@ -133,16 +133,16 @@ std::string name_of_case(const testing::TestParamInfo<Case>& info) {
          (distributed ? "_distributed" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MegatronResume,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kLlama),
-                                          testing::Values(SaveForm::kTorch, SaveForm::kTorchDist),
-                                          testing::Bool()),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(
+    All, MegatronResume,
+    testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("llama")),
+                     testing::Values(SaveForm::kTorch, SaveForm::kTorchDist), testing::Bool()),
+    name_of_case);
 
 // bf16: masters go along, and the weights are rounded from them.
 TEST(MegatronResumeInBf16, GoesOnFromTheMasters) {
   const TemporaryFolder folder;
-  const SmallRun run(Architecture::kLlama, {.samples = 11});
+  const SmallRun run(architecture_named("llama"), {.samples = 11});
   for (const SaveForm form : {SaveForm::kTorch, SaveForm::kTorchDist}) {
     TrainOptions options = options_of(run);
     options.dtype = DType::kBF16;
@@ -164,7 +164,7 @@ TEST(MegatronResumeInBf16, GoesOnFromTheMasters) {
 
 TEST(MegatronSaves, WithoutTheOptimizerOnlyTheWeightsGoOn) {
   const TemporaryFolder folder;
-  const SmallRun run(Architecture::kGpt2, {.samples = 11});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 11});
   for (const SaveForm form : {SaveForm::kNadi, SaveForm::kTorch, SaveForm::kTorchDist}) {
     TrainOptions options = options_of(run);
     options.save_form = form;
@@ -184,7 +184,7 @@ TEST(MegatronSaves, WithoutTheOptimizerOnlyTheWeightsGoOn) {
 
 TEST(MegatronSaves, KeepTheNewestAndSayWhichItIs) {
   const TemporaryFolder folder;
-  const SmallRun run(Architecture::kGpt2, {.samples = 11});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 11});
   TrainOptions options = options_of(run);
   options.save_form = SaveForm::kTorch;
   options.save_dir = folder / "run";
@@ -199,7 +199,7 @@ TEST(MegatronSaves, KeepTheNewestAndSayWhichItIs) {
 
 TEST(MegatronSaves, WhatMegatronHasNoPlaceForIsRefusedBeforeTheFirstStep) {
   const TemporaryFolder folder;
-  const SmallRun run(Architecture::kGpt2, {.samples = 11});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 11});
   TrainOptions options = options_of(run);
   options.save_form = SaveForm::kTorch;
   options.save_dir = folder / "run";

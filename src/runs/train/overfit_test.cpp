@@ -9,7 +9,7 @@ namespace {
 // Each sample begins with a letter of its own, from which all that follows can be known: the loss can get as
 // near to 0 as one likes. Guessing among 8 letters would give ln 8 = 2.1.
 TEST(Overfit, AModelLearnsItsSamplesByHeart) {
-  const SmallRun run(Architecture::kGpt2, {.samples = 64});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 64});
   TrainOptions options = run.options();
   options.config.width = 64;
   options.config.head_width = 32;

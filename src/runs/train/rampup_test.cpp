@@ -40,7 +40,7 @@ std::vector<std::uint64_t> bits(const std::vector<double>& values) {
 //   size              2  2  4  6   6   6
 class RampUp : public FolderTest {
  protected:
-  RampUp() : run_(Architecture::kGpt2, {.samples = 40}) {
+  RampUp() : run_(architecture_named("gpt2"), {.samples = 40}) {
     options_ = run_.options();
     options_.config.embedding_dropout = options_.config.attention_dropout = options_.config.residual_dropout =
         0.1;

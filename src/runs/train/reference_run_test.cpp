@@ -9,7 +9,7 @@ namespace {
 
 // 20 steps of gpt2-tiny with dropout, in fp32: doubles and floats agree.
 TEST(ReferenceRun, LossesOfTheCpuAreThoseInDoublePrecision) {
-  const SmallRun run(Architecture::kGpt2, {.samples = 40, .seq_length = 12});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 40, .seq_length = 12});
   TrainOptions options = run.options();
   options.config = *find_built_in_model("gpt2-tiny");
   options.optimizer.learning_rate.peak = 5e-5;  // Adam makes steps of that size of what is mere rounding

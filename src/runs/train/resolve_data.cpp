@@ -32,25 +32,8 @@ struct SquadFiles {
 constexpr std::array kSquadFiles{SquadFiles{"train-v2.0.json", "dev-v2.0.json"},
                                  SquadFiles{"train-v1.1.json", "dev-v1.1.json"}};
 
-Objective objective_of(Architecture architecture) {
-  return architecture == Architecture::kBert ? Objective::kMaskedToken : Objective::kNextToken;
-}
-
-// Where `nadi data get` puts the vocabulary of an architecture (download/public_data.cpp).
-std::string_view cached_tokenizer(Architecture architecture) {
-  switch (architecture) {
-    case Architecture::kGpt2:
-      return "gpt2";
-    case Architecture::kBert:
-      return "bert-base-uncased";
-    case Architecture::kLlama:
-      return "llama3";
-    case Architecture::kMistral:
-      return "mistral";
-    case Architecture::kQwen2:
-      return "qwen2";
-  }
-  unreachable();
+Objective objective_of(const Architecture& architecture) {
+  return architecture->masked() ? Objective::kMaskedToken : Objective::kNextToken;
 }
 
 struct NamedSet {
@@ -164,7 +147,8 @@ class Resolver {
     }
     if (!request_.tokenizer.empty()) return load(request_.tokenizer);
     if (!request_.checkpoint.empty() && has_tokenizer(request_.checkpoint)) return load(request_.checkpoint);
-    const std::filesystem::path cached = request_.cache_dir / cached_tokenizer(config_.architecture);
+    const std::filesystem::path cached =
+        request_.cache_dir / config_.architecture->tokenizer.value_or(config_.architecture->model_type);
     std::string why_none = format("none in {}", cached.string());
     if (has_tokenizer(cached)) {
       std::unique_ptr<Tokenizer> found = load(cached);
@@ -180,9 +164,8 @@ class Resolver {
         config_.vocabulary == 0 ? kTrainedVocabulary : std::min(config_.vocabulary, kTrainedVocabulary);
     name = format("trained on {}", train_->name);
     std::unique_ptr<Tokenizer> trained =
-        config_.architecture == Architecture::kBert
-            ? train_wordpiece(texts_of(train_->set), {.vocabulary_size = size})
-            : train_bpe(texts_of(train_->set), {.vocabulary_size = size});
+        config_.architecture->masked() ? train_wordpiece(texts_of(train_->set), {.vocabulary_size = size})
+                                       : train_bpe(texts_of(train_->set), {.vocabulary_size = size});
     listener_.warning(format("no tokenizer is given, and {}: trained one of {} tokens on the data", why_none,
                              with_thousands(trained->vocabulary_size())));
     return trained;

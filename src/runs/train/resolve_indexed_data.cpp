@@ -38,7 +38,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
   ResolvedTrainData resolved;
   take_given_tokenizer(request, resolved);
   const Tokenizer* const tokenizer = resolved.tokenizer.get();
-  const bool masked = config.architecture == Architecture::kBert;
+  const bool masked = config.architecture->masked();
   if (masked && tokenizer == nullptr)
     throw usage_error("BERT's masks need the tokenizer of the data",
                       "name the tokenizer that the dataset was made with");

@@ -38,7 +38,7 @@ ResolvedTrainData resolve_mock_data(TrainDataRequest request, ModelConfig& confi
       .batch_size = request.batch_size,
       .vocabulary = tokenizer != nullptr ? tokenizer->vocabulary_size() : config.vocabulary,
       .seed = request.seed,
-      .masked = config.architecture == Architecture::kBert};
+      .masked = config.architecture->masked()};
   resolved.data_name = "random tokens";
   resolved.train = std::make_unique<MockBatches>(options);
   if (request.validate) {

@@ -101,18 +101,18 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Resume,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kBert),
-                                          testing::Values(DType::kF32, DType::kBF16, DType::kF16),
-                                          testing::Values(OptimizerKind::kAdamW, OptimizerKind::kSgd,
-                                                          OptimizerKind::kSgdSai),
-                                          testing::Values(1, 2)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    All, Resume,
+    testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("bert")),
+                     testing::Values(DType::kF32, DType::kBF16, DType::kF16),
+                     testing::Values(OptimizerKind::kAdamW, OptimizerKind::kSgd, OptimizerKind::kSgdSai),
+                     testing::Values(1, 2)),
+    name_of);
 
 // Weights in pytorch_model.bin: the same bits, and the same files.
 TEST(ResumeFromTorchSave, GivesTheBitsOfARunWithoutAStop) {
   const TemporaryFolder folder;
-  const SmallRun run(Architecture::kGpt2, {.samples = 7});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 7});
   TrainOptions options = run.options();
   options.save_format = WeightFormat::kPytorch;
   options.save_dir = folder / "whole";
@@ -170,7 +170,7 @@ TEST_F(ResumeRefused, NamesWhatChangedWithBothValues) {
             start +
                 "steps of 2 samples (batch size 2 x 1 accumulation steps x 1 data-parallel "
                 "ranks), not 4 (2 x 2 x 1)");
-  const SmallRun longer(Architecture::kGpt2, {.seq_length = 32});
+  const SmallRun longer(architecture_named("gpt2"), {.seq_length = 32});
   TrainOptions changed = options_;
   changed.seq_length = 32;
   const auto error = error_of([&] { longer.train(changed); });
@@ -189,7 +189,7 @@ TEST_F(ResumeRefused, AnotherModelIsAnInputError) {
 }
 
 TEST_F(ResumeRefused, APositionOutsideOfTheDataIsAnInputError) {
-  const SmallRun less(Architecture::kGpt2, {.samples = 2});
+  const SmallRun less(architecture_named("gpt2"), {.samples = 2});
   TrainOptions options = options_;  // stopped after batch 1: 2 samples have no other
   const auto error = error_of([&] { less.train(options); });
   ASSERT_TRUE(error);
@@ -199,7 +199,7 @@ TEST_F(ResumeRefused, APositionOutsideOfTheDataIsAnInputError) {
 
 // The position exists there, too, but other samples stand at it.
 TEST_F(ResumeRefused, OtherDataIsNamed) {
-  const SmallRun less(Architecture::kGpt2, {.samples = 6});
+  const SmallRun less(architecture_named("gpt2"), {.samples = 6});
   const auto error = error_of([&] { less.train(options_); });
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message(), HasSubstr("the run was started with training samples: 7, not 6"));

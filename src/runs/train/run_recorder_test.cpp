@@ -281,7 +281,7 @@ class RecordedRun : public FolderTest {
                    {.micro_batches = 2});
   }
 
-  const SmallRun run_{Architecture::kGpt2, {.samples = 20}};
+  const SmallRun run_{architecture_named("gpt2"), {.samples = 20}};
   TrainOptions options_;
   Program program_;
 };

@@ -1,6 +1,6 @@
 // For tests: runs of training that take milliseconds, and all that they told.
 //
-//   const SmallRun run(Architecture::kGpt2, {.samples = 7});
+//   const SmallRun run(architecture_named("gpt2"), {.samples = 7});
 //   const Told told = run.train(options, /*stop_after=*/3);
 //
 // A byte is a token, so lengths can be counted by hand. The models have two layers of width 16.
@@ -77,14 +77,16 @@ struct SmallRunOptions {
 
 class SmallRun {
  public:
-  explicit SmallRun(Architecture architecture = Architecture::kGpt2, const SmallRunOptions& options = {})
+  explicit SmallRun(Architecture architecture = architecture_named("gpt2"),
+                    const SmallRunOptions& options = {})
       : SmallRun(architecture, letters_for_tests(options.samples, 1),
                  letters_for_tests(options.validation_samples, 2), options.seq_length) {}
 
   SmallRun(Architecture architecture, const SquadSet& train, const SquadSet& validation,
            std::int64_t seq_length)
       : architecture_(architecture),
-        tokenizer_(architecture == Architecture::kBert ? ByteTokenizer::bert() : ByteTokenizer::gpt2()),
+        tokenizer_(architecture == architecture_named("bert") ? ByteTokenizer::bert()
+                                                              : ByteTokenizer::gpt2()),
         seq_length_(seq_length),
         train_(samples(train)),
         validation_(samples(validation)) {}
@@ -124,7 +126,7 @@ class SmallRun {
 
  private:
   SampleSet samples(const SquadSet& set) const {
-    const bool bert = architecture_ == Architecture::kBert;
+    const bool bert = architecture_ == architecture_named("bert");
     return make_samples(
         set, tokenizer_,
         {.objective = bert ? Objective::kMaskedToken : Objective::kNextToken, .seq_length = seq_length_});

@@ -75,7 +75,7 @@ double loss_one_by_one(const SquadSet& set) {
     one.questions[0].paragraph = 0;
     // Letter, space, context, end.
     const auto length = static_cast<std::int64_t>(set.paragraphs[i].context.size()) + 3;
-    const SmallRun run(Architecture::kGpt2, one, one, length);
+    const SmallRun run(architecture_named("gpt2"), one, one, length);
     TrainOptions options = without_learning(run.options());
     options.batch_size = 1;
     options.evaluate = false;
@@ -107,7 +107,7 @@ TEST_F(TrainerTest, LossIsTheMeanOverTokensWhateverTheBatches) {
                                  {4, 1, 48, 2}}) {
     SCOPED_TRACE(testing::Message() << batches.accumulation << " times " << batches.batch_size << " by "
                                     << batches.seq_length);
-    const SmallRun run(Architecture::kGpt2, set, set, batches.seq_length);
+    const SmallRun run(architecture_named("gpt2"), set, set, batches.seq_length);
     TrainOptions options = without_learning(run.options());
     options.batch_size = batches.batch_size;
     options.accumulation = batches.accumulation;
@@ -122,7 +122,7 @@ TEST_F(TrainerTest, LossIsTheMeanOverTokensWhateverTheBatches) {
 }
 
 TEST_F(TrainerTest, AModelThatKnowsNothingHasTheLossOfAGuess) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert}) {
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("bert")}) {
     const SmallRun run(architecture);
     TrainOptions options = without_learning(run.options());
     options.config.initializer_range = 0;  // all tokens are equally likely
@@ -134,7 +134,7 @@ TEST_F(TrainerTest, AModelThatKnowsNothingHasTheLossOfAGuess) {
 
 // Dropout is numbered by the sample's row in the whole batch, so that it is the same, too.
 TEST_F(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert})
+  for (const Architecture& architecture : {architecture_named("gpt2"), architecture_named("bert")})
     for (const double dropout : {0.0, 0.1}) {
       const SmallRun run(architecture, {.samples = 11});
       TrainOptions options = run.options();
@@ -203,7 +203,7 @@ TEST_F(TrainerTest, LearningRateFollowsItsSchedule) {
 
 // Few samples are soon known by heart, and others get worse by it.
 TEST_F(TrainerTest, TheBestModelIsTheOneWithTheLowestValidationLoss) {
-  const SmallRun run(Architecture::kGpt2, {.samples = 2});
+  const SmallRun run(architecture_named("gpt2"), {.samples = 2});
   TrainOptions options = run.options();
   options.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.02};
   options.max_steps = 30;
@@ -311,7 +311,7 @@ TEST_F(TrainerTest, AFolderThatCannotBeWrittenToIsNoticedBeforeAnyWork) {
 }
 
 TEST_F(TrainerTest, AModelThatNoFileCanDescribeIsNoticedBeforeAnyWork) {
-  const SmallRun run(Architecture::kBert);
+  const SmallRun run(architecture_named("bert"));
   TrainOptions options = run.options();
   options.config.residual_dropout = 0.5;  // the file has one key for this and the embeddings'
   options.save_dir = folder_ / "run";

@@ -21,7 +21,7 @@ class CheckpointConvert : public testing::Test {
 
   // A tiny Llama and its tokenizer, and a checkpoint of its training after three steps.
   CheckpointConvert() {
-    const ModelConfig config = tiny_model(Architecture::kLlama, 4);
+    const ModelConfig config = tiny_model(architecture_named("llama"), 4);
     write_made_up_model("out/best_model", config, FileDType::kF32);
     write_made_up_training("out/checkpoint-3", config, FileDType::kF32);
     write_text("tok/vocab.json", R"({"a": 0, "b": 1, "c": 2})");

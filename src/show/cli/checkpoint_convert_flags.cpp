@@ -22,26 +22,25 @@ constexpr std::array<std::string_view, 2> kModelTypes{"GPT", "BERT"};
 constexpr std::array<std::string_view, 2> kImplementations{"local", "transformer_engine"};
 constexpr std::array<std::string_view, 2> kPositions{"learned_absolute", "rope"};
 
+constexpr std::string_view kHuggingFaceTokenizer = "HuggingFaceTokenizer";
+
 // Megatron's --model-size: which architecture and which tokenizer it stands for.
 struct ModelSize {
   std::string_view name;
-  Architecture architecture;
+  const ArchitectureDescription* architecture;
   std::string_view tokenizer_type;
 };
-constexpr std::string_view kLlama2Tokenizer = "Llama2Tokenizer",
-                           kHuggingFaceTokenizer = "HuggingFaceTokenizer";
-constexpr std::array kModelSizes{
-    ModelSize{"llama2-7B", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama2-13B", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama2-70B", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama2-7Bf", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama2-13Bf", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama2-70Bf", Architecture::kLlama, kLlama2Tokenizer},
-    ModelSize{"llama3", Architecture::kLlama, kHuggingFaceTokenizer},
-    ModelSize{"mistral", Architecture::kMistral, kHuggingFaceTokenizer},
-    ModelSize{"yi-34B", Architecture::kLlama, kHuggingFaceTokenizer},
-    ModelSize{"qwen2.5", Architecture::kQwen2, kHuggingFaceTokenizer},
-};
+std::span<const ModelSize> known_sizes() {
+  static const std::vector<ModelSize> kSizes = [] {
+    std::vector<ModelSize> sizes;
+    for (const Architecture& architecture : architectures())
+      if (architecture->megatron)
+        for (const MegatronDescription::Size& size : architecture->megatron->sizes)
+          sizes.push_back({size.name, &*architecture, size.tokenizer});
+    return sizes;
+  }();
+  return kSizes;
+}
 
 // Megatron's loaders and savers that stand for a format of ours.
 constexpr std::array<std::string_view, 3> kLoaders{"llama_mistral", "core", "mcore"};
@@ -73,7 +72,7 @@ std::vector<std::string_view> weight_format_names() {
 
 std::vector<std::string_view> model_sizes() {
   std::vector<std::string_view> names;
-  for (const ModelSize& size : kModelSizes) names.push_back(size.name);
+  for (const ModelSize& size : known_sizes()) names.push_back(size.name);
   return names;
 }
 
@@ -349,7 +348,7 @@ ResolvedConversion resolve_conversion(const Flags& flags) {
     request.tokenizer_type = kHuggingFaceTokenizer;
   }
   if (const auto size = flags.choice("--model-size"))
-    request.tokenizer_type = kModelSizes[*size].tokenizer_type;
+    request.tokenizer_type = known_sizes()[*size].tokenizer_type;
   request.weight_format = weight_formats()[flags.choice("--save-format").value_or(0)].format;
   request.shard = flags.bytes("--max-shard-size").value_or(request.shard);
   request.tp = flags.integer("--target-tensor-parallel-size");
@@ -371,14 +370,14 @@ ResolvedConversion resolve_conversion(const Flags& flags) {
 void check_claims(const Flags& flags, const ModelConfig& config) {
   const std::string_view is = to_string(config.architecture);
   if (const auto type = flags.choice("--model-type");
-      type && (kModelTypes[*type] == "BERT") != (config.architecture == Architecture::kBert))
+      type && (kModelTypes[*type] == "BERT") != config.architecture->masked())
     throw usage_error(format("--model-type {}: the source is a model of type '{}'", kModelTypes[*type], is));
   if (const auto size = flags.choice("--model-size");
-      size && kModelSizes[*size].architecture != config.architecture)
+      size && known_sizes()[*size].architecture->model_type != is)
     throw usage_error(format("--model-size {} is a model of type '{}', and the source one of type '{}'",
-                             kModelSizes[*size].name, to_string(kModelSizes[*size].architecture), is));
+                             known_sizes()[*size].name, known_sizes()[*size].architecture->model_type, is));
   if (const auto positions = flags.choice("--position-embedding-type");
-      positions && (*positions == 1) != is_llama_like(config.architecture))
+      positions && (*positions == 1) != config.architecture->rotary())
     throw usage_error(format("--position-embedding-type {}: the source is a model of type '{}'",
                              kPositions[*positions], is));
 }

@@ -31,6 +31,7 @@ std::unique_ptr<Command> make_checkpoint_show_command();
 std::unique_ptr<Command> make_checkpoint_compare_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
+std::unique_ptr<Command> make_evaluate_command();
 std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_launch_command();
@@ -181,11 +182,16 @@ constexpr std::array kCommands{
         .make = &make_train_command},
     CommandEntry{
         .name = "generate",
-        .summary = "continue prompts with GPT-2, Llama, Mistral or Qwen2, and trace what ran",
+        .summary = "continue prompts with a model, and trace what ran",
         .examples =
             {"nadi generate gpt2-tiny --num-input-tokens 10 --num-output-tokens 20 --trace out/gpt2",
              "nadi generate llama-tiny --num-input-tokens 8 --temperature 0.7 --top-k 50 --top-p 0.9"},
         .make = &make_generate_command},
+    CommandEntry{.name = "evaluate",
+                 .summary = "loss, logits and gradients of a model on given tokens",
+                 .examples = {"nadi evaluate qwen3-tiny --tokens ids.json --positions 0:0,1:3 --json",
+                              "nadi evaluate out/gpt2/best_model --tokens ids.json --gradients"},
+                 .make = &make_evaluate_command},
     CommandEntry{.name = "calibrate",
                  .summary = "measure this machine as simulations want it: ops, communication, shared cores",
                  .examples = {"nadi calibrate --quick --model gpt2-tiny --ranks 1 -o tiny.json",

@@ -140,7 +140,8 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "CELSIUS",     "DATA",
                                           "TABLE",       "K",
                                           "HOST",        "PORT",
-                                          "SECONDS"};
+                                          "SECONDS",     "IDS",
+                                          "S:P,..."};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
     entry.make()->add_flags(flags);

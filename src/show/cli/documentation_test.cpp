@@ -147,6 +147,9 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
               IsSupersetOf(named(documented_keys("nadi tune best --json"))));
   EXPECT_THAT(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
               IsSupersetOf(documented_keys("nadi generate --json")));
+  write_text("ids.json", "[[1, 2, 3]]");
+  EXPECT_THAT(printed_keys("evaluate tiny.json --tokens ids.json --gradients"),
+              IsSupersetOf(documented_keys("nadi evaluate --json")));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {
     const std::string words = step;
     EXPECT_THAT(printed_keys("show tiny.json --device cpu --step " + words),

@@ -1,6 +1,7 @@
 // nadi generate
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <ostream>
 
@@ -60,7 +61,7 @@ void add_generate_model_flags(Flags& flags) {
                .group = kGroup});
   };
   add("--model-config", "FILE", "a config.json, in place of MODEL", "none");
-  add("--model-type", "TYPE", "architecture of a config.json without model_type: gpt2, llama",
+  add("--model-type", "TYPE", "architecture of a config.json without model_type",
       "what the configuration says");
   add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
       "the tokenizer in MODEL; without one, tokens are shown as numbers");
@@ -71,6 +72,7 @@ void add_generate_model_flags(Flags& flags) {
              .group = kGroup,
              .may_be_empty = true});
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
+  add("--prompt-tokens", "IDS", "the prompt as token ids: 67,113,81", "none");
   add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
       format("{} where no prompt is given", kDefaultInputTokens));
 }
@@ -183,11 +185,32 @@ void resolve_sampling(const Flags& flags, GenerationRequest& request) {
       flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(options.seed)));
 }
 
+std::vector<TokenId> parse_tokens(const std::string& text, const ModelConfig& config) {
+  std::vector<TokenId> ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    TokenId id = 0;
+    const auto [after, error] = std::from_chars(at, end, id);
+    if (error != std::errc{} || (after != end && *after != ','))
+      throw usage_error(format("--prompt-tokens takes token ids, not '{}'", text),
+                        "--prompt-tokens 67,113,81 is a prompt of three tokens");
+    if (id < 0 || id >= config.vocabulary)
+      throw usage_error(
+          format("--prompt-tokens: token {} is outside of the vocabulary of {}", id, config.name),
+          format("ids are 0 to {}", config.vocabulary - 1));
+    ids.push_back(id);
+    if (after == end) return ids;
+    at = after + 1;
+  }
+}
+
 void resolve_prompts(const Flags& flags, GenerationRequest& request) {
-  constexpr std::array<std::string_view, 3> kSources{"--prompt", "--prompts", "--num-input-tokens"};
+  constexpr std::array<std::string_view, 4> kSources{"--prompt", "--prompts", "--prompt-tokens",
+                                                     "--num-input-tokens"};
   const auto given = [&](std::string_view flag) { return flags.given(flag); };
   if (std::ranges::count_if(kSources, given) > 1)
-    throw usage_error("give one of --prompt, --prompts and --num-input-tokens",
+    throw usage_error("give one of --prompt, --prompts, --prompt-tokens and --num-input-tokens",
                       "--num-input-tokens 10 makes a prompt of random tokens");
   const bool has_none = std::ranges::none_of(kSources, given);
   const Tokenizer* tokenizer = request.tokenizer.get();
@@ -206,9 +229,14 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
                                      options.batch_size);
     return;
   }
+  if (const auto text = flags.text("--prompt-tokens")) {
+    request.prompts.ids = {parse_tokens(*text, request.config)};
+    options.batch_size = 1;
+    return;
+  }
   if (tokenizer == nullptr)
     throw usage_error(format("a text prompt needs a tokenizer, and {} has none", request.model),
-                      "give --tokenizer FOLDER, or --num-input-tokens N for a prompt of random tokens");
+                      "give --tokenizer FOLDER, --prompt-tokens, or --num-input-tokens N for random tokens");
   if (const auto text = flags.text("--prompt")) {
     request.prompts = encode_prompts(*tokenizer, {*text});
   } else {
@@ -220,7 +248,8 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
 }
 
 bool has_prompt(const Flags& flags) {
-  return flags.given("--prompt") || flags.given("--prompts") || flags.given("--num-input-tokens");
+  return flags.given("--prompt") || flags.given("--prompts") || flags.given("--prompt-tokens") ||
+         flags.given("--num-input-tokens");
 }
 
 void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
@@ -344,8 +373,9 @@ class GenerateCommand : public Command {
     add_generate_output_flags(flags);
     add_cluster_flag(flags, "print what prompt and token would take on this hardware beside what they took",
                      "none");
-    flags.show_first({"--prompt", "--num-input-tokens", "--num-output-tokens", "--tokenizer", "--temperature",
-                      "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
+    flags.show_first({"--prompt", "--prompt-tokens", "--num-input-tokens", "--num-output-tokens",
+                      "--tokenizer", "--temperature", "--top-k", "--top-p", "--greedy", "--tp", "--trace",
+                      "--json"});
   }
 
   void run(const Flags& flags, Console& own_console) const override {

@@ -68,6 +68,20 @@ TEST(GenerateCommand, DrawsOnlyTokensThatTheTokenizerHas) {
   }
 }
 
+TEST(GenerateCommand, TakesAPromptAsTokens) {
+  const WorkingFolder folder;
+  save_model();
+  const Json json = generate_json({"--prompt-tokens", "7,270,0", "--num-output-tokens", "3", "--greedy"});
+  EXPECT_EQ(json["generations"][0]["input_tokens"], Json::array({7, 270, 0}));
+  EXPECT_EQ(json["generations"][0]["output_tokens"].size(), 3u);
+  for (const char* wrong : {"7,280", "-1", "7,,8", "7,", "x", "7 8", "99999999999"}) {
+    const CliRun done = generate({"--prompt-tokens", wrong});
+    EXPECT_EQ(done.code, 2) << wrong;
+    EXPECT_THAT(done.err, HasSubstr("--prompt-tokens")) << wrong;
+  }
+  EXPECT_EQ(generate({"--prompt-tokens", "7", "--prompt", "the"}).code, 2);
+}
+
 std::vector<std::string> texts_of(const Json& result) {
   std::vector<std::string> texts;
   for (const Json& generation : result["generations"]) texts.push_back(generation["text"]);
@@ -300,7 +314,8 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
     std::vector<std::string> words;
     std::string message;
   };
-  const std::string wanted = "error: give one of --prompt, --prompts and --num-input-tokens\n";
+  const std::string wanted =
+      "error: give one of --prompt, --prompts, --prompt-tokens and --num-input-tokens\n";
   for (const auto& [words, message] : std::vector<Case>{
            {{"--prompt", "a", "--num-input-tokens", "3"}, wanted},
            {{"--prompt", "a", "--temperature", "-1"},

@@ -112,7 +112,9 @@ void prepare_measured(const CommandEntry& entry) {
 
 // Checkpoints are those of the first example of `train`.
 void prepare_checkpoints(const CommandEntry& entry) {
-  if (!entry.name.starts_with("checkpoint ")) return;
+  const bool evaluates = entry.name == "evaluate";
+  if (evaluates) std::ofstream("ids.json") << "[[67, 113, 81], [5, 17, 3, 9]]";
+  if (!entry.name.starts_with("checkpoint ") && !evaluates) return;
   for (const CommandEntry& command : commands()) {
     if (command.name != "train") continue;
     ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);

@@ -90,15 +90,15 @@ std::vector<Effect> model_effects() {
       {"--max-position-embeddings 256", gpt, model(&ModelConfig::positions, std::int64_t{256})},
       {"--position-embedding-type learned_absolute", gpt,
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         return with.options.config.architecture == Architecture::kGpt2;
+         return with.options.config.architecture == architecture_named("gpt2");
        }},
       {"--use-rotary-position-embeddings", llama,
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         return with.options.config.architecture == Architecture::kLlama;
+         return with.options.config.architecture == architecture_named("llama");
        }},
       {"--no-position-embedding", llama,
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         return with.options.config.architecture == Architecture::kLlama;
+         return with.options.config.architecture == architecture_named("llama");
        }},
       {"--rotary-base 500000", llama,
        whole([](const ResolvedTrain& run) { return run.options.config.rotary.theta == 500000; })},
@@ -121,17 +121,20 @@ std::vector<Effect> model_effects() {
        whole([](const ResolvedTrain& run) { return run.options.config.rotary.factor == 32; })},
       {"--normalization LayerNorm", gpt,
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         return with.options.config.architecture == Architecture::kGpt2;
+         return with.options.config.architecture == architecture_named("gpt2");
        }},
       {"--norm-epsilon 1e-6", gpt, model(&ModelConfig::norm_epsilon, 1e-6)},
       {"--swiglu", no_rope,
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         return with.options.config.architecture == Architecture::kLlama;
+         return with.options.config.architecture == architecture_named("llama");
        }},
       {"--disable-bias-linear",
        gpt + "--swiglu --normalization RMSNorm --position-embedding-type rope --hidden-dropout 0",
        model(&ModelConfig::ffn_bias, false)},
       {"--add-qkv-bias", llama, model(&ModelConfig::attention_bias, true)},
+      {"--qk-layernorm", llama, whole([](const ResolvedTrain& run) {
+         return run.options.config.architecture == architecture_named("qwen3");
+       })},
       {"--untie-embeddings-and-output-weights", gpt, model(&ModelConfig::tied_embeddings, false)},
       {"--vocab-size 500", "gpt --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128",
        model(&ModelConfig::vocabulary, std::int64_t{500})},

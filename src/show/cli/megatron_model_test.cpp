@@ -78,7 +78,7 @@ TEST(MegatronModel, LlamaMayHaveBiases) {
       "gpt --num-layers 1 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --swiglu --normalization "
       "RMSNorm "
       "--position-embedding-type rope");
-  EXPECT_EQ(config.architecture, Architecture::kLlama);
+  EXPECT_EQ(config.architecture, architecture_named("llama"));
   EXPECT_TRUE(config.attention_bias && config.ffn_bias);
 }
 
@@ -120,10 +120,11 @@ TEST(MegatronModel, BiasesOfQueriesKeysAndValuesAloneAreQwen2s) {
       "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --position-embedding-type rope "
       "--normalization RMSNorm --swiglu ";
   const ModelConfig config = model_of(sizes + "--disable-bias-linear --add-qkv-bias");
-  EXPECT_EQ(config.architecture, Architecture::kQwen2);
+  EXPECT_EQ(config.architecture, architecture_named("qwen2"));
   EXPECT_TRUE(config.attention_bias);
   EXPECT_FALSE(config.attention_output_bias || config.ffn_bias);
-  EXPECT_EQ(model_of(sizes + "--add-qkv-bias").architecture, Architecture::kLlama) << "all have biases";
+  EXPECT_EQ(model_of(sizes + "--add-qkv-bias").architecture, architecture_named("llama"))
+      << "all have biases";
   EXPECT_EQ(refusal_for_tests("qwen2-tiny --disable-bias-linear --add-qkv-bias"), "no error");
   EXPECT_EQ(refusal_for_tests("qwen2-tiny --disable-bias-linear"),
             "--disable-bias-linear contradicts qwen2-tiny, of type qwen2");

@@ -11,7 +11,7 @@
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/model/architectures.h"
+#include "nadi/model/architecture.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/dropout.h"
 #include "nadi/terminal/console.h"
@@ -54,7 +54,7 @@ std::string step_help() {
 std::vector<StepFlag> model_flags() {
   std::vector<std::string_view> kinds, types;
   for (const StepKindEntry& entry : step_kinds()) kinds.push_back(entry.name);
-  for (const ArchitectureEntry& entry : architectures()) types.push_back(entry.model_type);
+  for (const Architecture& architecture : architectures()) types.push_back(architecture->model_type);
   return {
       {{.names = {"--model-type"},
         .value = "TYPE",

@@ -15,7 +15,7 @@ namespace {
 const Plan kSimulatedPlan{.dp = 2, .pp = 2, .micro_batches = 2};
 
 StagePrograms simulated_programs() {
-  return {tiny_model(Architecture::kGpt2, 2),
+  return {tiny_model(architecture_named("gpt2"), 2),
           {.kind = StepKind::kTrain, .batch_size = 2, .seq_length = 8},
           kSimulatedPlan};
 }

@@ -67,6 +67,8 @@ std::vector<MegatronFlag> model_rows() {
   rows.toggle("--disable-bias-linear", "linear layers without biases");
   rows.toggle("--add-qkv-bias",
               "with --disable-bias-linear: biases of queries, keys and values, as Qwen2 has");
+  rows.toggle("--qk-layernorm",
+              "with --disable-bias-linear: norms of queries and keys per head, as Qwen3 has");
   rows.toggle("--untie-embeddings-and-output-weights", "separate weights for the output layer");
   own("--vocab-size", "N", "tokens of the vocabulary", "the tokenizer's, else those of the data");
   own("--make-vocab-size-divisible-by", "N", "round the vocabulary up to a multiple", "1");

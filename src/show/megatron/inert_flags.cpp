@@ -142,7 +142,6 @@ std::vector<MegatronFlagGroup> refused_megatron_flags() {
         "--expert-model-parallel-size N",
         "--expert-tensor-parallel-size N",
         "--multi-latent-attention",
-        "--qk-layernorm",
         "--squared-relu",
         "--quick-geglu",
         "--rotary-interleaved",

@@ -143,7 +143,7 @@ class MegatronWriter {
     usual("--optimizer", {"adam"});
     usual("--attention-backend", {"auto", "flash", "fused"});
     absent({"--group-query-attention", "--num-query-groups"}, format("{} heads of keys", config_.kv_heads));
-    absent({"--use-rope-scaling", "--swiglu", "--disable-bias-linear", "--add-qkv-bias",
+    absent({"--use-rope-scaling", "--swiglu", "--disable-bias-linear", "--add-qkv-bias", "--qk-layernorm",
             "--untie-embeddings-and-output-weights", "--sequence-parallel"},
            "");
     absent({"--use-distributed-optimizer"}, "an optimizer that is whole on each rank");
@@ -176,7 +176,7 @@ class MegatronWriter {
     words.push_back(same ? format("--nproc-per-node {}", nodes.front().ranks)
                          : "--nproc-per-node $RANKS_OF_NODE");
     if (!same) result_.notes.emplace_back("RANKS_OF_NODE differs from node to node: see the placement");
-    words.emplace_back(config_.architecture == Architecture::kBert ? "pretrain_bert.py" : "pretrain_gpt.py");
+    words.emplace_back(form().script);
     check_nodes(nodes, cluster);
     return words;
   }
@@ -210,23 +210,28 @@ class MegatronWriter {
 
   std::vector<std::string> variety() {
     std::vector<std::string> words;
-    if (is_llama_like(config_.architecture)) {
-      words.push_back(format("--position-embedding-type rope --rotary-base {} --normalization RMSNorm",
+    const ArchitectureDescription& architecture = *config_.architecture;
+    if (architecture.rotary())
+      words.push_back(format("--position-embedding-type rope --rotary-base {}",
                              static_cast<std::int64_t>(config_.rotary.theta)));
-      if (config_.rotary.factor > 1) {
-        words.emplace_back("--use-rope-scaling");
-        note_versions("--use-rope-scaling", 9);
-        if (config_.rotary.factor != kRopeScalingFactor) {
-          words.push_back(format("--rope-scaling-factor {}", config_.rotary.factor));
-          note_versions("--rope-scaling-factor", 10);
-        }
-      }
-      words.emplace_back("--swiglu");
-      if (!config_.ffn_bias) words.emplace_back("--disable-bias-linear");
-      if (!config_.ffn_bias && config_.attention_bias) words.emplace_back("--add-qkv-bias");
+    if (architecture.norm == NormKind::kRms) {
+      if (words.empty()) words.emplace_back();
+      words.back() += words.back().empty() ? "--normalization RMSNorm" : " --normalization RMSNorm";
     }
+    if (architecture.rotary() && config_.rotary.factor > 1) {
+      words.emplace_back("--use-rope-scaling");
+      note_versions("--use-rope-scaling", 9);
+      if (config_.rotary.factor != kRopeScalingFactor) {
+        words.push_back(format("--rope-scaling-factor {}", config_.rotary.factor));
+        note_versions("--rope-scaling-factor", 10);
+      }
+    }
+    if (architecture.gated()) words.emplace_back("--swiglu");
+    if (!config_.ffn_bias) words.emplace_back("--disable-bias-linear");
+    if (!config_.ffn_bias && config_.attention_bias) words.emplace_back("--add-qkv-bias");
+    if (architecture.head_norms()) words.emplace_back("--qk-layernorm");
     if (!config_.tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
-    if (config_.architecture == Architecture::kBert) words.emplace_back("--bert-no-binary-head");
+    if (config_.architecture->masked()) words.emplace_back("--bert-no-binary-head");
     if (config_.norm_epsilon != kMegatronNormEpsilon)
       words.push_back(format("--norm-epsilon {}", config_.norm_epsilon));
     if (config_.attention_dropout != kMegatronDropout)
@@ -302,11 +307,11 @@ class MegatronWriter {
   std::vector<std::string> data() {
     std::vector<std::string> words{
         format("--train-iters {} --lr {} --eval-iters 0 --log-interval 1", kTrainedSteps, kLearningRate)};
-    if (config_.architecture == Architecture::kBert) {
-      words.emplace_back("--data-path $DATA --vocab-file $VOCAB --tokenizer-type BertWordPieceLowerCase");
+    if (config_.architecture->masked()) {
+      words.push_back(format("--data-path $DATA --vocab-file $VOCAB --tokenizer-type {}", form().tokenizer));
       result_.notes.emplace_back(
           "DATA is a prefix of 'nadi data preprocess --split-sentences', VOCAB its vocab.txt");
-      result_.notes.emplace_back("pretrain_bert.py is in examples/bert from Megatron Core 0.18 on");
+      result_.notes.emplace_back(format("{} is in examples/bert from Megatron Core 0.18 on", form().script));
     } else {
       // This tokenizer adds a token for the end of documents, up to Megatron Core 0.17; with later ones there
       // is one less, which the padding of the vocabulary makes good.
@@ -316,8 +321,16 @@ class MegatronWriter {
     return words;
   }
 
+  // That of the first architecture where the model's has none, which is a problem that is named.
+  const MegatronDescription& form() const {
+    const auto& own = config_.architecture->megatron;
+    return own ? *own : *Architecture()->megatron;
+  }
+
   void name_what_differs() {
     const auto problem = [&](std::string text) { result_.problems.push_back(std::move(text)); };
+    if (!config_.architecture->megatron)
+      problem(format("Megatron-LM has no architecture of type '{}'", config_.architecture->model_type));
     const Plan& plan = file_.plan;
     if (plan.schedule == ScheduleKind::kGPipe && plan.pp > 1)
       problem("Megatron-LM has no GPipe schedule; it will run 1F1B, which needs less memory");
@@ -328,9 +341,10 @@ class MegatronWriter {
                  plan.micro_batches, plan.pp));
     if (file_.optimizer == OptimizerKind::kAdam) problem("Megatron-LM's Adam decays weights as adamw does");
     if (file_.optimizer == OptimizerKind::kSgdSai) problem("Megatron-LM has no optimizer sgd-sai");
-    if (config_.architecture == Architecture::kBert)
-      problem("Megatron-LM's BERT has its norms before the blocks, not behind them");
-    if (config_.embedding_dropout != config_.residual_dropout && !is_llama_like(config_.architecture))
+    if (config_.architecture->norms_after())
+      problem(format("Megatron-LM's {} has its norms before the blocks, not behind them",
+                     config_.architecture->title));
+    if (config_.embedding_dropout != config_.residual_dropout && config_.architecture->hidden_dropout())
       problem(
           format("Megatron-LM has one rate for the dropout of embeddings ({}) and of residual branches "
                  "({})",

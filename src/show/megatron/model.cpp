@@ -14,16 +14,18 @@
 namespace nadi::inline show {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFamilies{"gpt", "llama", "bert"};
+// The word that is meant where none is given: Megatron's own training program is pretrain_gpt.py.
+constexpr std::string_view kUsualFamily = "gpt";
 
-// Llama 3.1's, besides the factor.
+// Megatron's constants, besides the factor.
 constexpr RotaryFrequencies kRopeScaling{.factor = kRopeScalingFactor,
                                          .low_frequency_factor = 1,
                                          .high_frequency_factor = 4,
                                          .original_positions = 8192};
-constexpr double kBertNormEpsilon = 1e-12;
+constexpr double kEncoderNormEpsilon = 1e-12;
+constexpr std::int64_t kTokenTypes = 2;  // of an encoder: the first sentence, the second
 
-constexpr std::array<std::string_view, 18> kModelFlags{"--num-layers",
+constexpr std::array<std::string_view, 19> kModelFlags{"--num-layers",
                                                        "--hidden-size",
                                                        "--ffn-hidden-size",
                                                        "--num-attention-heads",
@@ -40,13 +42,14 @@ constexpr std::array<std::string_view, 18> kModelFlags{"--num-layers",
                                                        "--swiglu",
                                                        "--disable-bias-linear",
                                                        "--add-qkv-bias",
+                                                       "--qk-layernorm",
                                                        "--untie-embeddings-and-output-weights"};
 
-// One of the three things that tell Llama from GPT-2.
+// One of the three things that tell modern architectures from older ones.
 struct Trait {
-  std::string_view flag;         // that asks for it
-  std::string_view llama, gpt2;  // what it is called in messages
-  std::optional<bool> given;     // true: asked for; false means the other was; nothing means neither
+  std::string_view flag;           // that asks for it
+  std::string_view modern, older;  // what it is called in messages
+  std::optional<bool> given;       // true: asked for; false means the other was; nothing means neither
 };
 
 std::array<Trait, 3> traits_of(const Flags& flags) {
@@ -65,32 +68,49 @@ std::array<Trait, 3> traits_of(const Flags& flags) {
           Trait{"--swiglu", "SwiGLU", "GELU", swiglu}};
 }
 
+// The first architecture of a word.
+const Architecture* first_of_family(std::string_view family) {
+  for (const Architecture& architecture : architectures())
+    if (architecture->megatron && architecture->megatron->family == family) return &architecture;
+  return nullptr;
+}
+
+// The first decoder that has all three traits, or none of them.
+const Architecture& decoder_with(bool traits) {
+  for (const Architecture& architecture : architectures())
+    if (!architecture->masked() && architecture->rotary() == traits) return architecture;
+  unreachable();
+}
+
 Architecture architecture_of(const Flags& flags, std::string_view family) {
   const std::array<Trait, 3> traits = traits_of(flags);
-  if (family == "llama") {
+  const Architecture &modern = decoder_with(true), &older = decoder_with(false);
+  const Architecture* const named = family.empty() ? nullptr : first_of_family(family);
+  if (named != nullptr && (*named)->rotary()) {
     for (const Trait& trait : traits)
       if (trait.given == false)
-        throw usage_error(format("llama has {}, not {}", trait.llama, trait.gpt2),
+        throw usage_error(format("{} has {}, not {}", family, trait.modern, trait.older),
                           format("{} says so", trait.flag));
-    return Architecture::kLlama;
+    return *named;
   }
   std::vector<std::string_view> has, lacks, missing_flags;
   for (const Trait& trait : traits) {
-    const bool llama = trait.given == true;
-    (llama ? has : lacks).push_back(llama ? trait.llama : trait.gpt2);
-    if (!llama) missing_flags.push_back(trait.flag);
+    const bool asked = trait.given == true;
+    (asked ? has : lacks).push_back(asked ? trait.modern : trait.older);
+    if (!asked) missing_flags.push_back(trait.flag);
   }
-  if (family == "bert") {
-    if (!has.empty()) throw usage_error(format("bert has no {}", join(has, ", ")));
-    return Architecture::kBert;
+  if (named != nullptr && (*named)->masked()) {
+    if (!has.empty()) throw usage_error(format("{} has no {}", family, join(has, ", ")));
+    return *named;
   }
   if (!has.empty() && !lacks.empty())
     throw usage_error(
         format("no architecture of Nadi has {} with {}", join(has, " and "), join(lacks, " and ")),
-        format("Llama's has --position-embedding-type rope, --normalization RMSNorm and --swiglu: {} "
-               "missing; GPT-2's has none of them",
-               join(missing_flags, " and ") + (missing_flags.size() == 1 ? " is" : " are")));
-  return has.empty() ? Architecture::kGpt2 : Architecture::kLlama;
+        format("{}'s has --position-embedding-type rope, --normalization RMSNorm and --swiglu: {} "
+               "missing; {}'s has none of them",
+               modern->title, join(missing_flags, " and ") + (missing_flags.size() == 1 ? " is" : " are"),
+               older->title));
+  return has.empty() ? older : modern;
 }
 
 // Sizes beyond this are no model's, and their products no number's.
@@ -117,12 +137,13 @@ std::int64_t default_ffn_width(std::int64_t width, bool swiglu) {
 void require_plain_attention(const ModelConfig& config) {
   const std::string_view name = to_string(config.architecture);
   if (config.kv_heads != config.heads)
-    throw usage_error(format("{} has no --group-query-attention", name), "Llama's architecture has it");
+    throw usage_error(format("{} has no --group-query-attention", name),
+                      format("{}'s architecture has it", decoder_with(true)->title));
   if (config.head_width * config.heads != config.width)
     throw usage_error(
         format("{} has heads of --hidden-size / --num-attention-heads = {} / {}, not --kv-channels {}", name,
                config.width, config.heads, config.head_width),
-        "Llama's architecture may have others");
+        format("{}'s architecture may have others", decoder_with(true)->title));
 }
 
 void read_attention(const Flags& flags, ModelConfig& config, std::vector<std::string>& notes) {
@@ -154,7 +175,7 @@ void check_rope_flags(const Flags& flags, bool rope) {
   if (const auto factor = flags.integer("--rotary-seq-len-interpolation-factor"); factor && *factor != 1)
     throw usage_error(
         format("--rotary-seq-len-interpolation-factor {}: positions are not stretched here", *factor),
-        "it has to be 1; --use-rope-scaling stretches as Llama 3.1 does");
+        "it has to be 1; --use-rope-scaling stretches them");
   if (rope) return;
   for (const std::string_view flag : {"--rotary-base", "--use-rope-scaling", "--no-position-embedding"})
     if (flags.given(flag))
@@ -167,19 +188,34 @@ void read_dropout(const Flags& flags, ModelConfig& config, std::optional<double>
     return flags.number(name, 1).value_or(fallback.value_or(current));
   };
   config.attention_dropout = either("--attention-dropout", config.attention_dropout);
-  if (is_llama_like(config.architecture)) {  // which has no other
+  if (!config.architecture->hidden_dropout()) {
     if (flags.number("--hidden-dropout", 1).value_or(0) > 0)
-      throw usage_error("--hidden-dropout: Llama's architecture has none but attention's", "it has to be 0");
+      throw usage_error(
+          format("--hidden-dropout: {}'s architecture has none but attention's", config.architecture->title),
+          "it has to be 0");
     return;
   }
   config.embedding_dropout = either("--hidden-dropout", config.embedding_dropout);
   config.residual_dropout = either("--hidden-dropout", config.residual_dropout);
 }
 
+// Of the architectures with rotary positions, the one that can have these biases and norms.
+void choose_by_biases(const Flags& flags, ModelConfig& config) {
+  ArchitectureDescription::Traits traits = config.architecture->traits();
+  traits.head_norms = flags.given("--qk-layernorm");
+  const Architecture* const found =
+      find_architecture(traits, {config.attention_bias, config.attention_output_bias, config.ffn_bias});
+  if (found == nullptr ||
+      !(*found)->can_have_biases(config.attention_bias, config.attention_output_bias, config.ffn_bias))
+    throw usage_error("no architecture of Nadi has these norms of queries and keys with these biases",
+                      "--qk-layernorm goes with --disable-bias-linear");
+  config.architecture = *found;
+}
+
 }  // namespace
 
 bool is_model_family(std::string_view word) {
-  return std::ranges::find(kFamilies, word) != kFamilies.end();
+  return first_of_family(word) != nullptr;
 }
 
 bool has_model_flags(const Flags& flags) {
@@ -188,40 +224,45 @@ bool has_model_flags(const Flags& flags) {
 
 ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vector<std::string>& notes) {
   ModelConfig config;
-  config.name = family.empty() ? kFamilies[0] : family;
+  config.name = family.empty() ? kUsualFamily : family;
   config.architecture = architecture_of(flags, family);
-  const bool llama = config.architecture == Architecture::kLlama;
+  const bool modern = config.architecture->rotary(), encoder = config.architecture->masked();
   config.layers = required(flags, "--num-layers");
   config.width = required(flags, "--hidden-size");
   read_attention(flags, config, notes);
-  if (!llama) require_plain_attention(config);
-  config.ffn_width = flags.integer("--ffn-hidden-size").value_or(default_ffn_width(config.width, llama));
+  if (!modern) require_plain_attention(config);
+  config.ffn_width = flags.integer("--ffn-hidden-size").value_or(default_ffn_width(config.width, modern));
   const auto positions = flags.integer("--max-position-embeddings");
   const auto tokens = flags.integer("--max-seq-length");
   if (!positions && !tokens)
     throw usage_error("--seq-length is missing",
                       "it says how long the sequences of a model given by flags are");
   config.positions = positions.value_or(tokens.value_or(0));
-  check_rope_flags(flags, llama);
-  if (llama) read_rope(flags, config.rotary, notes);
+  check_rope_flags(flags, modern);
+  if (modern) read_rope(flags, config.rotary, notes);
   config.tied_embeddings = !flags.given("--untie-embeddings-and-output-weights");
-  config.attention_output_bias = config.ffn_bias = !flags.given("--disable-bias-linear") && family != "llama";
+  config.attention_output_bias = config.ffn_bias =
+      !flags.given("--disable-bias-linear") && !(modern && !family.empty() && family != kUsualFamily);
   config.attention_bias = config.ffn_bias || flags.given("--add-qkv-bias");
-  if (llama && config.attention_bias && !config.ffn_bias) config.architecture = Architecture::kQwen2;
-  if (!llama && !config.ffn_bias)
+  if (modern) choose_by_biases(flags, config);
+  if (!modern && flags.given("--qk-layernorm"))
+    throw usage_error(
+        format("--qk-layernorm: {} has no norms of queries and keys", to_string(config.architecture)));
+  if (!modern && !config.ffn_bias)
     throw usage_error(format("--disable-bias-linear: {} has biases", to_string(config.architecture)),
-                      "Llama's architecture may have none");
-  const bool bert = config.architecture == Architecture::kBert;
-  if (bert && !config.tied_embeddings)
-    throw usage_error("--untie-embeddings-and-output-weights: bert's output uses the word embeddings");
-  config.token_types = bert ? 2 : 0;
-  config.activation = bert ? Activation::kGeluErf : Activation::kGeluTanh;
+                      format("{}'s architecture may have none", decoder_with(true)->title));
+  if (encoder && !config.tied_embeddings)
+    throw usage_error(format("--untie-embeddings-and-output-weights: {}'s output uses the word embeddings",
+                             config.architecture->model_type));
+  config.token_types = encoder ? kTokenTypes : 0;
+  config.activation = encoder ? Activation::kGeluErf : Activation::kGeluTanh;
   config.norm_epsilon =
-      flags.number("--norm-epsilon").value_or(bert ? kBertNormEpsilon : kMegatronNormEpsilon);
+      flags.number("--norm-epsilon").value_or(encoder ? kEncoderNormEpsilon : kMegatronNormEpsilon);
   config.initializer_range = flags.number("--init-method-std").value_or(config.initializer_range);
   read_dropout(flags, config, kMegatronDropout);
-  if (llama && !flags.given("--hidden-dropout"))
-    notes.push_back("Llama's architecture has no hidden dropout: Megatron's default of 0.1 is left out");
+  if (modern && !flags.given("--hidden-dropout"))
+    notes.push_back(format("{}'s architecture has no hidden dropout: Megatron's default of 0.1 is left out",
+                           decoder_with(true)->title));
   config.vocabulary = padded_vocabulary(flags, flags.integer("--vocab-size").value_or(0));
   ModelConfig complete = config;
   complete.vocabulary = std::max<std::int64_t>(config.vocabulary, 1);
@@ -234,7 +275,7 @@ ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vec
 }
 
 void apply_model_flags(const Flags& flags, ModelConfig& config) {
-  const bool llama = is_llama_like(config.architecture);
+  const bool modern = config.architecture->rotary();
   const auto same = [&](std::string_view flag, std::int64_t own, std::int64_t given) {
     if (given != own)
       throw usage_error(format("{} {} contradicts {}, where that is {}", flag, given, config.name, own));
@@ -258,14 +299,16 @@ void apply_model_flags(const Flags& flags, ModelConfig& config) {
           format("{} contradicts {}, of type {}", flag, config.name, to_string(config.architecture)));
   };
   for (const Trait& trait : traits_of(flags))
-    contradicts(trait.given.has_value() && *trait.given != llama, trait.flag.substr(0, trait.flag.find(' ')));
+    contradicts(trait.given.has_value() && *trait.given != modern,
+                trait.flag.substr(0, trait.flag.find(' ')));
   contradicts(flags.given("--disable-bias-linear") &&
                   (config.ffn_bias || (config.attention_bias && !flags.given("--add-qkv-bias"))),
               "--disable-bias-linear");
   contradicts(flags.given("--add-qkv-bias") && !config.attention_bias, "--add-qkv-bias");
+  contradicts(flags.given("--qk-layernorm") && !config.architecture->head_norms(), "--qk-layernorm");
   contradicts(flags.given("--untie-embeddings-and-output-weights") && config.tied_embeddings,
               "--untie-embeddings-and-output-weights");
-  check_rope_flags(flags, llama);
+  check_rope_flags(flags, modern);
   if (const auto base = flags.number("--rotary-base"))
     contradicts(*base != config.rotary.theta, "--rotary-base");
   contradicts(flags.given("--use-rope-scaling") && config.rotary.original_positions == 0,

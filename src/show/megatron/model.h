@@ -4,6 +4,7 @@
 //   GPT-2   learned positions, LayerNorm, GELU, biases
 //   Llama   rope, RMSNorm and SwiGLU, with biases or without (--disable-bias-linear)
 //   Qwen2   the same without biases but with those of --add-qkv-bias
+//   Qwen3   the same without biases but with --qk-layernorm
 //   BERT    the word `bert`; norms stand behind the blocks, as in the original
 //
 // A combination that no architecture has is Error (usage), which names what is missing.

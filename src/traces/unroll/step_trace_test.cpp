@@ -46,7 +46,7 @@ TEST(StepTrace, IsReplayableAndAddsUpForEveryModelAndStep) {
     std::vector<StepRequest> requests{{.batch_size = 2, .seq_length = 16},
                                       {.batch_size = 4, .seq_length = 16},
                                       {.kind = StepKind::kEvaluate, .seq_length = 16}};
-    if (config.architecture != Architecture::kBert)
+    if (config.architecture != architecture_named("bert"))
       requests.push_back({.kind = StepKind::kGenerate, .input_tokens = 4, .output_tokens = 3});
     for (const StepRequest& request : requests) {
       const Plan plan{.micro_batches = request.batch_size == 4 ? 2 : 1};

@@ -190,7 +190,10 @@ void all_to_all_gradient(GradientRule& rule) {
 }
 
 void copy_to_group_gradient(GradientRule& rule) {
-  rule.emit({.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)}, {0});
+  // What a group has summed is not added to anything on its way, as the gradient of a parameter may be.
+  const TensorId sum = rule.steps(
+      {.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)})[0];
+  rule.pass(0, sum);
 }
 
 // A collective of one tensor; the group comes before the other attributes.

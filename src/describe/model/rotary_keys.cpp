@@ -1,18 +1,14 @@
-#include "nadi/model/llama_keys.h"
+#include "nadi/model/rotary_keys.h"
 
 #include <array>
 #include <utility>
 
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
-#include "nadi/model/config_keys.h"
-#include "nadi/model/model_config.h"
 
 namespace nadi::inline describe {
-namespace {
 
-// {"rope_type": "llama3", "factor": 8.0, ...}; older files say "type", newest put rope_theta in here, too.
-void read_rope(JsonValue rope, RotaryFrequencies& rotary) {
+void read_rotary(JsonValue rope, RotaryFrequencies& rotary) {
   static constexpr std::array<std::string_view, 7> kKeys{
       "rope_type",        "type",
       "factor",           "low_freq_factor",
@@ -43,25 +39,13 @@ void read_rope(JsonValue rope, RotaryFrequencies& rotary) {
                           rotary.high_frequency_factor, rotary.low_frequency_factor));
 }
 
-}  // namespace
-
-void read_llama_keys(ConfigKeys& keys, ModelConfig& config) {
-  config.vocabulary = keys.integer("vocab_size");
-  config.positions = keys.integer("max_position_embeddings");
-  config.width = keys.integer("hidden_size");
-  config.layers = keys.integer("num_hidden_layers");
-  config.heads = keys.integer("num_attention_heads");
-  config.head_width = keys.integer_or("head_dim", 0);
-  config.ffn_width = keys.integer("intermediate_size");
-  config.attention_dropout = keys.real_or("attention_dropout", 0);
-  config.norm_epsilon = keys.real_or("rms_norm_eps", 1e-6);
-  config.initializer_range = keys.real_or("initializer_range", 0.02);
-  config.tied_embeddings = keys.boolean_or("tie_word_embeddings", false);
-  config.attention_bias = config.attention_output_bias = config.ffn_bias = false;
-  config.rotary.theta = keys.real_or("rope_theta", 10000);
-  for (const char* key : {"rope_scaling", "rope_parameters"})
-    if (const auto rope = keys.object(key)) read_rope(*rope, config.rotary);
-  keys.only_text("hidden_act", "silu");
+Json rotary_scaling_json(const RotaryFrequencies& rotary) {
+  if (rotary.original_positions == 0) return nullptr;
+  return {{"rope_type", "llama3"},
+          {"factor", rotary.factor},
+          {"low_freq_factor", rotary.low_frequency_factor},
+          {"high_freq_factor", rotary.high_frequency_factor},
+          {"original_max_position_embeddings", rotary.original_positions}};
 }
 
 }  // namespace nadi::inline describe
