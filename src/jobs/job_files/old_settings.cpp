@@ -228,7 +228,7 @@ class OldJob {
       if (setting == nullptr || setting->value.empty()) return std::string();
       if (std::ranges::find(known, setting->value) == known.end())
         throw input_error(place(*setting), format("{} is {}", name, quote_for_message(setting->value)),
-                          did_you_mean(setting->value, known));
+                          format("known: {}", fmt::join(known, ", ")));
       return setting->value;
     };
     std::string device = words_of("DEVICE", {"cuda", "cpu"});

@@ -130,7 +130,7 @@ TEST(OldSettings, RunOnGpus) {
   EXPECT_THAT(on_cpu.job.run.words, Not(Contains("cuda")));
   EXPECT_THAT(on_cpu.notes, Not(Contains(HasSubstr("--device"))));
   EXPECT_EQ(old_error(std::string(kConf) + "DEVICE=gpu\n"),
-            "_00_conf.sh:18: DEVICE is 'gpu' | did you mean 'cpu'? known: cuda, cpu");
+            "_00_conf.sh:19: DEVICE is 'gpu' | known: cuda, cpu");
   EXPECT_THAT(old_error(std::string(kConf) + "DTYPE=fp8\n"), HasSubstr("DTYPE is 'fp8' | "));
 }
 
