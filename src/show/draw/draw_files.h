@@ -60,7 +60,7 @@ struct DrawOptions {
   bool strict = false;      // refuse dependencies on nodes that are not there, which are dropped otherwise
   std::chrono::seconds limit{60};  // for the program that lays pictures out
   ReportBytes progress = {};
-  std::function<void()> wait = {};  // called while that program runs; may throw to stop
+  std::function<void()> wait = {};  // called while that program runs and files are written; may throw to stop
   std::function<void(const std::string& text)> note = {};
 };
 
