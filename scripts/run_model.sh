@@ -4,6 +4,7 @@
 # Data-parallel on RANKS processes, each with BATCH samples at a time, of 512 tokens where the model has as many
 # positions. Traces and checkpoints have the model's name. The variable MODEL replaces MODEL by another one of the
 # same TYPE (gpt2, bert), a smaller one for instance; TYPE any takes all. The variable NADI has another program.
+# The ranks compute on GPUs where the machine has as many as ranks, else on its cores; DEVICE=cpu or cuda says which.
 #
 # A run replaces the traces and checkpoints of an earlier run of these scripts, and nothing else: what they wrote
 # is listed, with sizes and times, in .written_by_scripts of both folders. Anything else that has the same name is
@@ -28,6 +29,20 @@ if [ "$type" != any ] && [ "$is" != "$type" ]; then
   echo "  hint: run_gpt2.sh trains those of type gpt2, run_bert.sh those of type bert, 'run_model.sh any' all" >&2
   exit 2
 fi
+device=()
+if [ -n "${DEVICE:-}" ]; then
+  device=(--device "$DEVICE")
+elif [[ " $* " != *" --device"* ]]; then
+  # The GPUs that can be used; none where the program has no CUDA.
+  gpus=$("$nadi" devices --json | awk '/^  "cuda"/, /}/ { if (/"usable": true/) usable = 1 }
+    /"compute_capability"/ { gpus++ } END { print usable ? gpus + 0 : 0 }')
+  if [ "$gpus" -gt 0 ] && [ "$gpus" -ge "$ranks" ]; then
+    device=(--device cuda)
+  elif [ "$gpus" -gt 0 ]; then
+    echo "note: fewer GPUs ($gpus) than ranks ($ranks): they compute on the processor; DEVICE=cuda shares the GPUs" >&2
+  fi
+fi
+
 # "gpt2" of gpt2, path/to/mine/ and path/to/mine/config.json: "mine".
 name=${model%/config.json} name=${name%/}
 name=$(basename "$name" .json)
@@ -71,7 +86,7 @@ keep_lists() {
   fi
 }
 # In the background, so that a signal to this script reaches the run at once; Ctrl-C is not ignored there.
-(trap - INT; exec "$nadi" train "$model" --num-ranks "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 \
+(trap - INT; exec "$nadi" train "$model" --num-ranks "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 "${device[@]}" \
   --enable-tracing --trace-output-dir outputs --trace-name "$trace" --save-dir "$checkpoints" "${force[@]}" "$@") &
 run=$!
 trap ':' INT  # the terminal sends it to the run as well

@@ -23,15 +23,19 @@ lines_of() {
 }
 normal() { sed -E 's/[ \t]+#.*$//; s/[ \t]+/ /g; s/^ //; s/ $//' "$@"; }
 
-# Commands of a guide: the lines of its blocks ```bash, but for trees of files, settings and parts of scripts for sbatch.
+# Commands of a guide: the lines of its blocks ```bash, but for trees of files, settings and parts of scripts for sbatch;
+# and `commands` in the middle of a sentence.
 commands_of() {
+  { commands_of_blocks "$1"; sed '/^```/,/^```/d' "$1" | grep -oE '`(sudo|sacct|[a-z0-9_/.]+\.(sh|py)) [^`]+`' | tr -d '`'; } | normal
+}
+commands_of_blocks() {
   awk '
     /^```/ { if (inside && !other) printf "%s", text; inside = $0 == "```bash"; text = ""; other = 0; next }
     inside && /^(\.$|#SBATCH|├|│|└)/ { other = 1 }
     inside && !/^[ \t]*#/ && !/^[ \t]*$/ {
       if ($0 ~ /\\$/) { text = text substr($0, 1, length($0) - 1); next }
       text = text $0 "\n"
-    }' "$1" | normal | grep -vE '^(EOF|\)|"outputs/.*|converter\.convert\(|from chakra.*|converter = .*)$'
+    }' "$1" | grep -vE '^[ \t]*(EOF|\)|"outputs/.*|converter\.convert\(|from chakra.*|converter = .*)$'
 }
 guides=$source/../shared/guides
 if [ -d "$guides" ]; then
@@ -80,7 +84,10 @@ case " ${words[*]} " in
 esac
 case "${words[0]}:${words[1]:-}" in
   train:* | launch:*) exec "$nadi" "${words[@]}" "${small[@]}" ;;
-  generate:*) exec "$nadi" "${words[@]}" --model-config "$TINY" --threads 1 ;;
+  generate:*)
+    [[ " ${words[*]} " == *" --model_config "* ]] || small+=(--model-config "$TINY")
+    exec "$nadi" "${words[@]}" "${small[@]}"
+    ;;
   job:submit) exec "$nadi" "${words[@]}" --dry-run ;;
   *) exec "$nadi" "${words[@]}" ;;
 esac
@@ -98,7 +105,7 @@ SHIM
 done
 chmod +x bin/*
 export PATH=$work/bin:$PATH NADI=$work/bin/nadi CALLS=$work/calls DOCUMENTS=$source/examples/text/documents.jsonl
-export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 GOMP_SPINCOUNT=1000
+export DEVICE=cpu OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 GOMP_SPINCOUNT=1000
 unset NADI_CONTAINER
 touch "$CALLS"
 
@@ -152,6 +159,7 @@ prepare() {
       export NODES=1 GPUS=2 TP=1 PP=2 LAYERS=2 HIDDEN=64 FFN=176 HEADS=4 GROUPS_OF_QUERIES=2 SEQ=16 BATCH=4 ITERS=12 DTYPE=fp32 DEVICE=cpu
       export THREADS=1 MODEL=- CLUSTER=- TRIALS=1
       ;;
+    Syntorch*) cp "$TINY" config.json ;;
     Megatron*) prepare_slurm ;;
   esac
 }

@@ -100,6 +100,12 @@ for file in Dockerfile Dockerfile.cuda; do
   for path in $(sed -nE 's/^COPY ([^-. ][^ ]*) [^ ]+$/\1/p' "$source/$file"); do
     [ -e "$source/$path" ] || fail "$file copies $path, which is not there"
   done
+  # Inside, people type ./run_gpt2.sh, as in this folder.
+  last=$(tac "$source/$file" | sed '/^FROM /q' | tac)
+  for link in "$source"/run_*.sh; do
+    grep -q '^COPY scripts scripts$' <<<"$last" && grep -qE "^RUN ln -s .*scripts/${link##*/} .*\.$" <<<"$last" ||
+      fail "$file: the image has no ${link##*/}"
+  done
 done
 
 # A real buildah, with images of its own: the program and its libraries, and nothing else, are an image.

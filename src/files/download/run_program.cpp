@@ -18,9 +18,11 @@ void run_program(std::vector<std::string> words, const ProgramRun& run) {
   const std::string name = words[0];
   words[0] = program->string();
   ChildProcess child({.words = std::move(words)});
-  std::string said;  // the last line with text in it
+  // What it said first: npm ends with where its log is.
+  constexpr std::size_t kMostLines = 3;
+  std::vector<std::string> said;
   const auto take = [&](std::string_view line) {
-    if (!line.empty()) said = line;
+    if (!line.empty() && said.size() < kMostLines) said.emplace_back(line);
   };
   constexpr int kPollMilliseconds = 50;
   while (!child.poll_end()) {
@@ -32,8 +34,9 @@ void run_program(std::vector<std::string> words, const ProgramRun& run) {
   }
   child.err().read(take);
   if (const EndStatus& end = *child.poll_end(); !end.good())
-    throw environment_error(format("'{}' failed: {}{}", name, end.to_string(),
-                                   said.empty() ? "" : ": " + quote_for_message(said)));
+    throw environment_error(
+        format("'{}' failed: {}{}", name, end.to_string(),
+               said.empty() ? "" : ": " + quote_for_message(format("{}", fmt::join(said, "; ")))));
 }
 
 }  // namespace nadi::inline files

@@ -14,7 +14,7 @@ struct ProgramRun {
   std::function<void()> wait = {};  // called every few milliseconds; may throw, which ends the program
 };
 
-// Error (environment): there is no such program, or it failed; then with what it said last.
+// Error (environment): there is no such program, or it failed; then with what it said first.
 void run_program(std::vector<std::string> words, const ProgramRun& run);
 
 }  // namespace nadi::inline files

@@ -230,8 +230,13 @@ JsonDocument read_json_of(const std::filesystem::path& path, std::string_view wa
                           std::initializer_list<FileKind> taken) {
   std::string text = read_text(path, wanted);
   const FileKind kind = kind_of_bytes(std::string_view(text).substr(0, kFileKindBytes));
-  const bool is_taken = kind == FileKind::kJson || kind == FileKind::kText || kind == FileKind::kUnknown ||
-                        std::ranges::find(taken, kind) != taken.end();
+  // Text that is called JSON, or begins like it, is JSON with a mistake, and the parser says where.
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool like_json =
+      path.extension() == ".json" ||
+      (first != std::string::npos && std::string_view("{[/\"").find(text[first]) != std::string_view::npos);
+  const bool is_taken = kind == FileKind::kJson || (kind == FileKind::kText && like_json) ||
+                        kind == FileKind::kUnknown || std::ranges::find(taken, kind) != taken.end();
   if (!is_taken) throw WrongFileKind(path.string(), kind, wanted);
   return parse_json(std::move(text), path.string());
 }

@@ -43,9 +43,10 @@ constexpr std::array kUnusedSettings{
     UnusedSetting{"CONTAINER_PATH", kNoContainer}, UnusedSetting{"CONTAINER_IMAGE_PATH", kNoContainer},
     UnusedSetting{"MASTER_ADDR", ""}};
 
-constexpr std::array<std::string_view, 13> kOtherSettings{
-    "MODEL",   "NNODES",      "NPROC_PER_NODE",      "WORLD_SIZE",  "PARTITION",  "ZERO",     "NSYS",
-    "PROFILE", "MASTER_PORT", "HOMOGENEOUS_CLUSTER", "HIDDEN_SIZE", "NUM_LAYERS", "DATA_PATH"};
+constexpr std::array<std::string_view, 15> kOtherSettings{
+    "MODEL",       "NNODES",     "NPROC_PER_NODE", "WORLD_SIZE",  "PARTITION",
+    "ZERO",        "NSYS",       "PROFILE",        "MASTER_PORT", "HOMOGENEOUS_CLUSTER",
+    "HIDDEN_SIZE", "NUM_LAYERS", "DATA_PATH",      "DEVICE",      "DTYPE"};
 
 std::optional<std::string> from_process(const std::string& name) {
   const char* const value = std::getenv(name.c_str());
@@ -76,6 +77,7 @@ class OldJob {
     take_model();
     take_nodes();
     take_flags();
+    take_device();
     take_partition();
     take_profilers();
     take_others();
@@ -217,6 +219,26 @@ class OldJob {
                             {"--data-path", (folder() / data->value).lexically_normal().string()});
     else
       note("no DATA_PATH in the settings: the job trains on the sample of text that is a part of nadi");
+  }
+
+  // The scripts that are replaced ran on GPUs: every job of them asks for some.
+  void take_device() {
+    const auto words_of = [&](std::string_view name, const std::vector<std::string>& known) {
+      const ShellSetting* const setting = find(name);
+      if (setting == nullptr || setting->value.empty()) return std::string();
+      if (std::ranges::find(known, setting->value) == known.end())
+        throw input_error(place(*setting), format("{} is {}", name, quote_for_message(setting->value)),
+                          format("known: {}", fmt::join(known, ", ")));
+      return setting->value;
+    };
+    std::string device = words_of("DEVICE", {"cuda", "cpu"});
+    const std::string dtype = words_of("DTYPE", {"fp32", "bf16", "fp16"});
+    if (device.empty()) {
+      device = "cuda";
+      note("the ranks compute on GPUs: --device cuda; DEVICE=cpu changes that");
+    }
+    job_.run.words.insert(job_.run.words.end(), {"--device", device});
+    if (!dtype.empty()) job_.run.words.insert(job_.run.words.end(), {"--dtype", dtype});
   }
 
   // "[0, 11, 8, 5]", "0-11-8-5" or "0,11,8,5": layers of each stage. Where they add up to two more than the

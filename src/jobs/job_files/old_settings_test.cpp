@@ -14,6 +14,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Not;
 
 // As the guide prints it: the dots stand for lines that it leaves out.
@@ -95,6 +96,8 @@ const std::vector<std::string> kWords{"gpt2-xl",
                                       "10",
                                       "--seq-length",
                                       "1024",
+                                      "--device",
+                                      "cuda",
                                       "--partition",
                                       "0-11-8-8-8-8-5-0"};
 
@@ -116,6 +119,19 @@ TEST(OldSettings, OfTheGuideBecomeAJob) {
   EXPECT_EQ(old.job.master_address, "");  // a command gives it
   EXPECT_EQ(old.job.run.words, kWords);   // 11 + 4 x 8 + 5 = 48 layers
   EXPECT_EQ(read_old(with(kConf, "'xl'", "small") + "PARTITION=\nNUM_LAYERS=12\n").job.run.words[0], "gpt2");
+}
+
+// What the scripts that are replaced trained on GPUs is not trained on processors unless the settings say so.
+TEST(OldSettings, RunOnGpus) {
+  const WorkingFolder folder;
+  EXPECT_THAT(read_old(kConf).notes, Contains(HasSubstr("--device cuda; DEVICE=cpu changes that")));
+  const OldSettings on_cpu = read_old(std::string(kConf) + "DEVICE=cpu\nDTYPE=bf16\n");
+  EXPECT_THAT(on_cpu.job.run.words, IsSupersetOf({"--device", "cpu", "--dtype", "bf16"}));
+  EXPECT_THAT(on_cpu.job.run.words, Not(Contains("cuda")));
+  EXPECT_THAT(on_cpu.notes, Not(Contains(HasSubstr("--device"))));
+  EXPECT_EQ(old_error(std::string(kConf) + "DEVICE=gpu\n"),
+            "_00_conf.sh:19: DEVICE is 'gpu' | known: cuda, cpu");
+  EXPECT_THAT(old_error(std::string(kConf) + "DTYPE=fp8\n"), HasSubstr("DTYPE is 'fp8' | "));
 }
 
 // The guide's settings in other orders, with other spaces, quotes and comments, say the same.

@@ -22,7 +22,9 @@ constexpr std::array kFlagNames{FlagName{"--global-batch-size", "GLOBAL_BATCH_SI
                                 FlagName{"--max-steps", "TRAIN_ITERS"},
                                 FlagName{"--log-interval", "LOG_INTERVAL"},
                                 FlagName{"--seq-length", "SEQ_LENGTH"},
-                                FlagName{"--max-seq-length", "SEQ_LENGTH"}};
+                                FlagName{"--max-seq-length", "SEQ_LENGTH"},
+                                FlagName{"--device", "DEVICE"},
+                                FlagName{"--dtype", "DTYPE"}};
 
 }  // namespace
 

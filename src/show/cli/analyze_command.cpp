@@ -184,14 +184,14 @@ class AnalyzeCommand : public Command {
 
   static RunAnalysis read_run(const std::vector<std::string>& files, const AnalysisOptions& options,
                               const Flags& flags, Console& console) {
-    ProgressLine progress(console, "traces", steady_clock());
+    ProgressLine progress(console, "MB of traces", steady_clock());
     return analyze_files(
         expand_traces(files),
         {.analysis = options,
          .reading = {.memory = memory_limit_of(flags),
                      .lenient = flags.given("--lenient"),
                      .strict = flags.given("--strict"),
-                     .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
+                     .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
                      .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}});
   }
 };

@@ -222,8 +222,7 @@ class ConvertCommand : public Command {
                        .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
                        .rank = flags.integer("--rank", 0),
                        .workload = workload_options(flags, input),
-                       .progress = [&](std::int64_t done,
-                                       std::int64_t total) { progress.update(Bytes{done}, Bytes{total}); },
+                       .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
                        .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});
     if (flags.given("--json"))
       console.out << dump_json(convert_json(summary));

@@ -223,8 +223,8 @@ class DrawCommand : public Command {
     const std::vector<fs::path> files = resolve_drawn_files(flags);
     const DrawOutput output = resolve_drawing(flags);
     DrawOptions options = resolve_cut(flags);
-    ProgressLine progress(console, "traces", steady_clock());
-    options.progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); };
+    ProgressLine progress(console, "MB of traces", steady_clock());
+    options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
     options.wait = [&] { console.check_interrupted(); };
     options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
     DrawSummary summary;

@@ -29,8 +29,10 @@
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
+#include "nadi/report/step_json.h"
 #include "nadi/sim/framework.h"
 #include "nadi/sim/layer_times.h"
 #include "nadi/sim/network_fault.h"
@@ -286,10 +288,10 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   const RunReadingOptions quiet{.memory = memory_limit_of(flags),
                                 .lenient = flags.given("--lenient"),
                                 .strict = flags.given("--strict"),
-                                .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
+                                .progress = [&](Bytes, Bytes) { console.check_interrupted(); }};
   RunReadingOptions reading = quiet;
-  std::optional<ProgressLine> progress(std::in_place, console, "reading traces", steady_clock());
-  reading.progress = [&](std::int64_t done, std::int64_t total) { progress->update(done, total); };
+  std::optional<ProgressLine> progress(std::in_place, console, "MB of traces", steady_clock());
+  reading.progress = [&](Bytes done, Bytes total) { progress->update(done, total); };
   reading.note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; };
   const TraceSet set = read_trace_set(paths, reading);
   progress.reset();

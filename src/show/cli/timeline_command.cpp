@@ -21,6 +21,7 @@
 #include "nadi/draw/timeline_page.h"
 #include "nadi/draw/timeline_perfetto.h"
 #include "nadi/input/content_kind.h"
+#include "nadi/input/read_progress.h"
 #include "nadi/megatron_log/log_reader.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
@@ -192,12 +193,12 @@ class TimelineCommand : public Command {
         if (flags.given(flag)) throw usage_error(format("{} is for pipelines of training logs", flag));
     TimelineView view;
     view.title = flags.text("--title").value_or(title_of(files.front()));
-    ProgressLine progress(console, "traces", steady_clock());
+    ProgressLine progress(console, "MB of traces", steady_clock());
     const RunReadingOptions reading{
         .memory = memory_limit_of(flags),
         .lenient = flags.given("--lenient"),
         .strict = flags.given("--strict"),
-        .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
+        .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
         .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
     std::optional<TrainingLog> log;
     if (logs) log = read_logs(files, reading);
@@ -243,8 +244,9 @@ class TimelineCommand : public Command {
 
   static TrainingLog read_logs(const std::vector<fs::path>& files, const RunReadingOptions& reading) {
     std::vector<TrainingLog> logs;
+    ReadProgress progress(files, reading.progress);
     for (const fs::path& file : files) {
-      reading.progress(static_cast<std::int64_t>(logs.size()), static_cast<std::int64_t>(files.size()));
+      progress.begin(file);
       logs.push_back(read_training_log(file));
       if (logs.back().damaged_lines > 0)
         reading.note(format("{}: {} damaged lines passed over", file.string(),

@@ -100,6 +100,9 @@ TEST(Words, AMarkdownFileIsNoTrainingLog) {
   write_text("a.md", "# Logs\n\n```\n iteration 1/ 2 | elapsed time per iteration (ms): 5.0 |\n```\n");
   EXPECT_THAT(error_of("show a.md"), Not(HasSubstr("training log")));
   EXPECT_THAT(error_of("analyze a.md"), Not(HasSubstr("training log")));
+  EXPECT_THAT(error_of("show a.md"), HasSubstr("a.md: this is a text file, not a model configuration\n"));
+  write_text("a.json", "# a comment\n{}\n");
+  EXPECT_THAT(error_of("show a.json"), HasSubstr("a.json:1:1: not valid JSON"));
 }
 
 TEST(Words, DrawingsHaveOneFormat) {

@@ -243,7 +243,10 @@ class Drawing {
 
   void write_parts(const std::function<void(const ByteSink&)>& produce) {
     AtomicFile file(output_.file, output_.overwrite);
-    produce([&](std::string_view part) { file.write(part); });
+    produce([&](std::string_view part) {
+      if (options_.wait) options_.wait();
+      file.write(part);
+    });
     file.commit();
   }
 

@@ -19,6 +19,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/memory_limit.h"
 #include "nadi/base/number_ranges.h"
+#include "nadi/input/read_progress.h"
 
 namespace nadi::inline show {
 
@@ -58,8 +59,8 @@ struct DrawOptions {
   bool lenient = false;     // skip damaged records
   bool strict = false;      // refuse dependencies on nodes that are not there, which are dropped otherwise
   std::chrono::seconds limit{60};  // for the program that lays pictures out
-  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
-  std::function<void()> wait = {};  // called while that program runs; may throw to stop
+  ReportBytes progress = {};
+  std::function<void()> wait = {};  // called while that program runs and files are written; may throw to stop
   std::function<void(const std::string& text)> note = {};
 };
 

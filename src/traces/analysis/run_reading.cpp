@@ -58,27 +58,22 @@ RunInput sort_files(const std::vector<fs::path>& files) {
 
 class RunReading {
  public:
-  RunReading(const RunReadingOptions& options, const std::function<void(const ReadRank&)>& take)
-      : reading_(options), take_(take) {}
+  RunReading(const std::vector<fs::path>& files, const RunReadingOptions& options,
+             const std::function<void(const ReadRank&)>& take)
+      : reading_(options), take_(take), progress_(files, options.progress) {}
 
   void run(const std::vector<fs::path>& files) {
     const RunInput input = sort_files(files);
     group_sizes_ = sizes_beside(files.front());
     if (files.size() > 1) group_sizes_.try_emplace("0", static_cast<std::int64_t>(files.size()));
     const bool hosts_alone = input.profiles.empty();
-    total_ =
-        static_cast<std::int64_t>(input.chakra.size() + (hosts_alone ? input.hosts : input.profiles).size());
     for (std::size_t i = 0; i < input.chakra.size(); ++i) {
-      begin(i);
       const Trace trace = read_trace(input.chakra[i]);
       add(trace, input.chakra[i], nadi::rank_of(trace.metadata), i);
     }
-    for (std::size_t i = 0; i < input.profiles.size(); ++i) {
-      begin(i);
+    for (std::size_t i = 0; i < input.profiles.size(); ++i)
       add_profile(input.profiles[i], input.hosts.empty() ? nullptr : &input.hosts[i], i);
-    }
     for (std::size_t i = 0; hosts_alone && i < input.hosts.size(); ++i) {
-      begin(i);
       const std::int64_t rank = number_of(std::nullopt, input.hosts[i], i);
       const ConvertedTrace converted({.host = read_host(input.hosts[i]), .rank = rank}, groups_);
       add(to_trace(converted), input.hosts[i], rank, i);
@@ -88,15 +83,10 @@ class RunReading {
  private:
   JsonDamage damage() const { return reading_.lenient ? JsonDamage::kSkip : JsonDamage::kRefuse; }
 
-  void begin(std::size_t trace) {
-    done_ = static_cast<std::int64_t>(trace);
-    tick();
-  }
-  void tick() const {
-    if (reading_.progress) reading_.progress(done_, total_);
-  }
-  std::function<void(std::uint64_t)> watch() const {
-    return [this](std::uint64_t) { tick(); };
+  // Bytes that are read from here on are of this file.
+  std::function<void(std::uint64_t)> watch(const fs::path& file) {
+    progress_.begin(file);
+    return progress_.within_file();
   }
 
   void note(const fs::path& file, std::string_view text) const {
@@ -115,8 +105,8 @@ class RunReading {
     note_damage(file, damage.dropped_records, damage.replaced_characters, damage.cut_short);
   }
 
-  Trace read_trace(const fs::path& file) const {
-    ChakraReadOptions options{.memory = reading_.memory, .progress = watch()};
+  Trace read_trace(const fs::path& file) {
+    ChakraReadOptions options{.memory = reading_.memory, .progress = watch(file)};
     if (reading_.lenient) options.damaged_records = DamagedRecords::kSkip;
     if (!reading_.strict) options.missing_parents = MissingParents::kDrop;
     TraceFileReport report;
@@ -128,14 +118,14 @@ class RunReading {
 
   std::shared_ptr<const HostTrace> read_host(const fs::path& file) {
     auto host = std::make_shared<const HostTrace>(read_host_trace(
-        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch(file)}));
     note_damage(file, host->damage);
     return host;
   }
 
   void add_profile(const fs::path& file, const fs::path* host_file, std::size_t place) {
     const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
-        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch(file)}));
     note_damage(file, kineto->counts.damage);
     note(file, kineto->counts.without_duration, "events without a duration dropped");
     const std::shared_ptr<const HostTrace> host = host_file != nullptr ? read_host(*host_file) : nullptr;
@@ -178,7 +168,7 @@ class RunReading {
   const RunReadingOptions& reading_;
   const std::function<void(const ReadRank&)>& take_;
   GroupSizes group_sizes_;  // that files name
-  std::int64_t done_ = 0, total_ = 0;
+  ReadProgress progress_;
   GroupNumbers groups_;
   std::map<std::int64_t, fs::path> ranks_;
 };
@@ -187,7 +177,7 @@ class RunReading {
 
 void read_run(const std::vector<fs::path>& files, const RunReadingOptions& options,
               const std::function<void(const ReadRank&)>& take) {
-  RunReading(options, take).run(files);
+  RunReading(files, options, take).run(files);
 }
 
 std::optional<Nanoseconds> base_time_of(const Trace& trace) {

@@ -20,6 +20,7 @@
 
 #include "nadi/analysis/overlap.h"
 #include "nadi/base/memory_limit.h"
+#include "nadi/input/read_progress.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi::inline traces {
@@ -28,8 +29,7 @@ struct RunReadingOptions {
   MemoryLimit memory = {};  // for each file
   bool lenient = false;     // skip damaged records
   bool strict = false;  // refuse dependencies on nodes that are not in the file, which are dropped otherwise
-  // Traces that were read, and all of them. Called now and then, within a file too; may throw to stop.
-  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
+  ReportBytes progress = {};                               // bytes of the files that were read
   std::function<void(const std::string& text)> note = {};  // told what was left out
 };
 

@@ -57,6 +57,7 @@ class NodeTaker : public JsonRecordTaker {
     } else {
       decoder_.decode_node(object, byte, node_);
     }
+    if (!says_something_) says_something_ = is_node();
     dropped_ += drop_control_dependencies(node_, options_);
     trace_.add(node_);
     if (options_.checked) record_bytes_.push_back(byte);
@@ -72,11 +73,12 @@ class NodeTaker : public JsonRecordTaker {
     decoder_.forget_unknown_fields();
     dropped_ = 0;
     first_ = true;
+    says_something_ = false;
     latest_byte_ = 0;
   }
 
-  // No node, and members that Chakra does not have: {"a": 1}.
-  bool found_nothing_of_chakra() const { return trace_.size() == 0 && decoder_.unknown_fields().count > 0; }
+  // Members that Chakra does not have, and none that it has: {"a": 1}.
+  bool found_nothing_of_chakra() const { return !says_something_ && decoder_.unknown_fields().count > 0; }
 
   Trace finish(const JsonRecordCounts& counts, ChakraReadStats* stats) {
     dropped_ += settle_dependencies(trace_, {.file = file_, .record_bytes = record_bytes_}, options_);
@@ -96,6 +98,9 @@ class NodeTaker : public JsonRecordTaker {
   }
 
  private:
+  // Whether the node has more than the number that one without a number has.
+  bool is_node() const { return !(node_ == TraceNode{}); }
+
   MemoryAllowance allowed_;
   std::string file_;
   JsonLayout layout_;
@@ -106,6 +111,7 @@ class NodeTaker : public JsonRecordTaker {
   std::vector<std::uint64_t> record_bytes_;
   std::uint64_t dropped_ = 0;
   bool first_ = true;              // the next document is the first
+  bool says_something_ = false;    // a node has a member of Chakra's
   std::uint64_t latest_byte_ = 0;  // where the latest node begins
 };
 
@@ -134,7 +140,8 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
       layout == JsonLayout::kDocuments
           ? read_json_documents(input, damage, taker)
           : read_json_records(input, {.arrays = kArrays, .damage = damage, .longest_record = longest}, taker);
-  const bool strange = kind == FileKind::kJson && taker.found_nothing_of_chakra();
+  const bool strange =
+      (kind == FileKind::kJson || kind == FileKind::kJsonLines) && taker.found_nothing_of_chakra();
   if (strange) throw WrongFileKind(input.name(), kind, "a Chakra trace");
   return taker.finish(counts, stats);
 }

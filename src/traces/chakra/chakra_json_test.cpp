@@ -325,6 +325,8 @@ TEST(ChakraJson, LibprotobufReadsWhatWeWriteAndWritesWhatWeRead) {
 
 TEST(ChakraJson, AnyOtherJsonIsNamed) {
   EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("this is a JSON file, not a Chakra trace"));
+  EXPECT_THAT(error_of("{\"text\": \"a\"}\n{\"text\": \"b\"}\n"),
+              HasSubstr("this is a file of JSON lines, not a Chakra trace"));
   EXPECT_THAT(error_of(R"({"rocprofiler-sdk-tool": []})"), HasSubstr("this is a result of rocprofv3"));
 }
 

@@ -88,7 +88,10 @@ class TracesCheck {
     options.damaged_records = options_.damaged_records;
     options.checked = false;
     const std::size_t number = report_.files.size() - 1;
-    if (options_.progress) options.progress = [&](std::uint64_t bytes) { options_.progress(number, bytes); };
+    if (options_.progress) {
+      options_.progress(number, 0);
+      options.progress = [&](std::uint64_t bytes) { options_.progress(number, bytes); };
+    }
     TraceFileReport read;
     try {
       Trace trace = read_any_trace(file.path, options, &read);

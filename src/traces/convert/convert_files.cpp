@@ -11,6 +11,7 @@
 #include "nadi/base/version.h"
 #include "nadi/chakra/trace_files.h"
 #include "nadi/convert/converted_trace.h"
+#include "nadi/input/read_progress.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/rank_files.h"
 
@@ -29,42 +30,12 @@ bool is_kept_for_simulators(std::string_view name) {
          name == "device";
 }
 
-// How many bytes of all files were read.
-class ReadProgress {
- public:
-  ReadProgress(const ConvertInput& input, const std::function<void(std::int64_t, std::int64_t)>& report)
-      : report_(report) {
-    for (const auto* files : {&input.chakra, &input.devices, &input.hosts})
-      for (const fs::path& file : *files) total_ += size_of(file);
-  }
-
-  // The next file that is read.
-  void begin(const fs::path& file) {
-    done_ += current_;
-    current_ = size_of(file);
-  }
-  std::function<void(std::uint64_t)> within_file() {
-    // A compressed file unpacks to more than its size.
-    return [this](std::uint64_t bytes) { update(std::min(static_cast<std::int64_t>(bytes), current_)); };
-  }
-  // While a trace is written: nothing more was read.
-  void tick() { update(current_); }
-
- private:
-  static std::int64_t size_of(const fs::path& file) {
-    std::error_code unknown;
-    const std::uintmax_t size = fs::file_size(file, unknown);
-    return unknown ? 0 : static_cast<std::int64_t>(size);
-  }
-  void update(std::int64_t bytes) {
-    if (report_) report_(done_ + bytes, total_);
-  }
-
-  const std::function<void(std::int64_t, std::int64_t)>& report_;
-  std::int64_t total_ = 0;
-  std::int64_t done_ = 0;     // of files that were read
-  std::int64_t current_ = 0;  // size of the file that is being read
-};
+std::vector<fs::path> files_of(const ConvertInput& input) {
+  std::vector<fs::path> files;
+  for (const auto* some : {&input.chakra, &input.devices, &input.hosts})
+    files.insert(files.end(), some->begin(), some->end());
+  return files;
+}
 
 class Conversion {
  public:
@@ -74,7 +45,7 @@ class Conversion {
         options_(options),
         nodes_{.simulate_only = options.simulate_only, .num_ops = options.num_ops},
         files_(output),
-        progress_(input, options.progress) {
+        progress_(files_of(input), options.progress) {
     if (output.overwrite == Overwrite::kRefuse && output.is_file) refuse_existing(output.file_of(0));
   }
 

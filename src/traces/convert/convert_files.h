@@ -25,6 +25,7 @@
 #include "nadi/convert/convert_output.h"
 #include "nadi/convert/layer_workload_trace.h"
 #include "nadi/input/json_damage.h"
+#include "nadi/input/read_progress.h"
 #include "nadi/pytorch/kineto_reader.h"
 
 namespace nadi::inline traces {
@@ -39,7 +40,7 @@ struct ConvertOptions {
   std::optional<std::int64_t> rank = {};                     // of the one trace
   LayerWorkloadOptions workload = {};                        // of one that is text
   // Bytes that were read, and of all files. Called now and then; may throw to stop.
-  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
+  ReportBytes progress = {};
   std::function<void(const std::string& text)> note = {};  // told what looks odd
 };
 
