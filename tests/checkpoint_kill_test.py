@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Training is killed by SIGKILL at system calls of a save and at random instants: no checkpoint is lost, and none is half there.
 
-usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--ranks N,...] [--formats NAME,...] [--instants N] [--every N]
-                               [--seed N]
+usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--faults] [--ranks N,...] [--formats NAME,...] [--instants N]
+                               [--every N] [--seed N]
 
 For each format of checkpoints and each number of ranks, a run is continued for one step, which saves a checkpoint, replaces best_model
 and removes the oldest checkpoint. Each of its ranks is killed in front of every call that writes, renames or unlinks something in the
@@ -11,9 +11,12 @@ run's folder, in the middle of writes (die_at_call.cpp), and after random times.
   - the newest checkpoints that --save-total-limit keeps are there,
   - best_model is there, and reads back with its checksums.
 After some of the kills the run is continued: it ends with the undisturbed bytes, and nothing hidden is left.
+With --faults these calls fail instead, and fsync, by turns as on a broken and on a full disk: the run ends with exit code 4 and the
+system's words, or, where nothing but a removal failed, with 0.
 The short form kills one rank at a few calls; --long kills 1, 2 and 4 ranks at every call and at 200 instants.
 """
 import argparse
+import errno
 import hashlib
 import json
 import os
@@ -87,6 +90,7 @@ class Case:
         self.good_models = {digest(os.path.join(whole, "best_model"))}
         shutil.copytree(os.path.join(whole, "best_model"), os.path.join(self.prepared, "best_model"))
         self.resume = [*self.command, "--save-dir", self.run, "--save-total-limit", str(KEPT), "--resume"]
+        self.faults = arguments.faults
         # Of each rank: how many calls, and how long from the first to the end. Ranks that write nothing have none.
         self.calls, self.microseconds = zip(*map(self.measure, range(ranks)))
         self.places = [(rank, number) for rank in range(ranks) for number in range(1, self.calls[rank] + 1)]
@@ -115,7 +119,7 @@ class Case:
     def measure(self, rank):
         self.reset()
         report = os.path.join(self.work, f"report-{rank}")
-        done = self.start(rank=rank, report=report)
+        done = self.start(rank=rank, report=report, **({"with": errno.EIO} if self.faults else {}))
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {self.name}: {done.stderr}")
         self.check_end("an undisturbed run")
@@ -178,19 +182,36 @@ class Case:
         self.kills += 1
         self.check(when)
         if go_on:
-            self.continued += 1
-            done = subprocess.run(self.resume, capture_output=True, text=True, cwd=self.work, timeout=300)
-            if done.returncode != 0:
-                fail(f"{self.name}, {when}: it does not go on: {done.stderr}")
-            else:
-                self.check_end(f"{when}, and continued")
+            self.go_on(when)
         return True
+
+    def go_on(self, when):
+        self.continued += 1
+        done = subprocess.run(self.resume, capture_output=True, text=True, cwd=self.work, timeout=300)
+        if done.returncode != 0:
+            fail(f"{self.name}, {when}: it does not go on: {done.stderr}")
+        else:
+            self.check_end(f"{when}, and continued")
 
     def kill_at_calls(self, places, every):
         for place, (rank, number) in enumerate(places):
             when = f"rank {rank} killed at call {number} of {self.calls[rank]}"
             if not self.kill(when, place % every == 0, rank=rank, at=number):
                 fail(f"{self.name}: call {number} of {self.calls[rank]} of rank {rank} did not come")
+
+    def fail_at_calls(self, places, every):
+        for place, (rank, number) in enumerate(places):
+            error = (errno.EIO, errno.ENOSPC)[place % 2]
+            when = f"call {number} of {self.calls[rank]} of rank {rank} failed with {os.strerror(error)}"
+            self.reset()
+            done = self.start(rank=rank, at=number, **{"with": error})
+            self.kills += 1
+            if done.returncode != 0 and (done.returncode != 4 or os.strerror(error) not in done.stderr):
+                fail(f"{self.name}, {when}: exit code {done.returncode}: {done.stderr}")
+            self.check(when)
+            # What cannot be removed may stay, until the next run.
+            if place % every == 0 or done.returncode == 0:
+                self.go_on(when)
 
     def kill_at_instants(self, count, every, rng):
         for number in range(count):
@@ -218,6 +239,7 @@ def main():
     parser.add_argument("nadi")
     parser.add_argument("library")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--faults", action="store_true")
     parser.add_argument("--ranks", default=None)
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--instants", type=int, default=200)
@@ -237,7 +259,10 @@ def main():
         for count in ranks:
             for name in formats:
                 case = Case(arguments, work, name, count)
-                if arguments.long:
+                if arguments.faults:
+                    every = arguments.every if arguments.long else len(case.places) // 3
+                    case.fail_at_calls(case.places[rng.randrange(every)::every], 5)
+                elif arguments.long:
                     case.kill_at_calls(case.places[rng.randrange(arguments.every)::arguments.every], 5)
                     share = -(-arguments.instants // (len(ranks) * len(formats)))
                     case.kill_at_instants(share, 5, rng)
@@ -247,9 +272,9 @@ def main():
                     case.kill_at_calls([case.places[place] for place in few], 3)
                     case.kill_at_instants(1, 1, rng)
                 kills += case.kills
-                print(f"{case.name}: {'+'.join(map(str, case.calls))} calls, killed {case.kills} times, continued {case.continued} times", flush=True)
+                print(f"{case.name}: {'+'.join(map(str, case.calls))} calls, {'failed' if arguments.faults else 'killed'} {case.kills} times, continued {case.continued} times", flush=True)
                 shutil.rmtree(case.work)
-    print(f"{kills} kills, {len(failures)} failures; seed {arguments.seed}")
+    print(f"{kills} {'faults' if arguments.faults else 'kills'}, {len(failures)} failures; seed {arguments.seed}")
     sys.exit(1 if failures else 0)
 
 
