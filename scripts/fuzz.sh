@@ -22,13 +22,13 @@ cmake --build $build --target "${targets[@]}"
 
 mkdir -p $build/findings
 for target in "${targets[@]}"; do
-  room=src/$(basename "$(dirname "$(ls src/*/*/"$target".cpp)")")
+  folder=$(dirname "$(ls src/*/*/"$target".cpp)")
   mkdir -p "$build/found/$target"
   log=$build/$target.log
   echo "$target: $seconds s, log in $log"
-  if ! "$build/$room/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
+  if ! "$build/src/$(basename "$folder")/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
     -artifact_prefix="$build/findings/$target-" -print_final_stats=1 \
-    "$build/found/$target" "$room/corpus/$target" >"$log" 2>&1; then
+    "$build/found/$target" "$folder/corpus/$target" >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     echo "error: $target has a finding, see $build/findings" >&2
     exit 1

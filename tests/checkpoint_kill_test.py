@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Training is killed by SIGKILL at system calls of a save and at random instants: no checkpoint is lost, and none is half there.
 
-usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--ranks N,...] [--formats NAME,...] [--instants N] [--every N]
-                               [--seed N]
+usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--faults] [--ranks N,...] [--formats NAME,...] [--instants N]
+                               [--every N] [--seed N]
 
 For each format of checkpoints and each number of ranks, a run is continued for one step, which saves a checkpoint, replaces best_model
-and removes the oldest checkpoint. It is killed in front of every call that writes, renames or unlinks something in its folder, in
-the middle of writes (die_at_call.cpp), and after random times. After each kill:
+and removes the oldest checkpoint. Each of its ranks is killed in front of every call that writes, renames or unlinks something in the
+run's folder, in the middle of writes (die_at_call.cpp), and after random times. After each kill:
   - every folder with the name of a checkpoint has the bytes that an undisturbed run gave it,
   - the newest checkpoints that --save-total-limit keeps are there,
   - best_model is there, and reads back with its checksums.
 After some of the kills the run is continued: it ends with the undisturbed bytes, and nothing hidden is left.
+With --faults these calls fail instead, and fsync, by turns as on a broken and on a full disk: the run ends with exit code 4 and the
+system's words, or, where nothing but a removal failed, with 0.
 The short form kills one rank at a few calls; --long kills 1, 2 and 4 ranks at every call and at 200 instants.
 """
 import argparse
+import errno
 import hashlib
 import json
 import os
@@ -87,7 +90,10 @@ class Case:
         self.good_models = {digest(os.path.join(whole, "best_model"))}
         shutil.copytree(os.path.join(whole, "best_model"), os.path.join(self.prepared, "best_model"))
         self.resume = [*self.command, "--save-dir", self.run, "--save-total-limit", str(KEPT), "--resume"]
-        self.calls, self.microseconds = self.measure()
+        self.faults = arguments.faults
+        # Of each rank: how many calls, and how long from the first to the end. Ranks that write nothing have none.
+        self.calls, self.microseconds = zip(*map(self.measure, range(ranks)))
+        self.places = [(rank, number) for rank in range(ranks) for number in range(1, self.calls[rank] + 1)]
         self.kills = self.continued = 0
 
     @staticmethod
@@ -110,16 +116,18 @@ class Case:
         shutil.rmtree(self.run, ignore_errors=True)
         shutil.copytree(self.prepared, self.run)
 
-    def measure(self):
+    def measure(self, rank):
         self.reset()
-        report = os.path.join(self.work, "report")
-        done = self.start(report=report)
+        report = os.path.join(self.work, f"report-{rank}")
+        done = self.start(rank=rank, report=report, **({"with": errno.EIO} if self.faults else {}))
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {self.name}: {done.stderr}")
         self.check_end("an undisturbed run")
+        if rank > 0 and not os.path.exists(report):
+            return 0, 0
         with open(report) as file:
             calls, microseconds = map(int, file.read().split())
-        if calls < 20:
+        if rank == 0 and calls < 20:
             fail(f"{self.name}: only {calls} calls were seen")
         return calls, microseconds
 
@@ -174,24 +182,44 @@ class Case:
         self.kills += 1
         self.check(when)
         if go_on:
-            self.continued += 1
-            done = subprocess.run(self.resume, capture_output=True, text=True, cwd=self.work, timeout=300)
-            if done.returncode != 0:
-                fail(f"{self.name}, {when}: it does not go on: {done.stderr}")
-            else:
-                self.check_end(f"{when}, and continued")
+            self.go_on(when)
         return True
 
-    def kill_at_calls(self, numbers, every):
-        for place, number in enumerate(numbers):
-            if not self.kill(f"killed at call {number} of {self.calls}", place % every == 0, at=number):
-                fail(f"{self.name}: call {number} of {self.calls} did not come")
+    def go_on(self, when):
+        self.continued += 1
+        done = subprocess.run(self.resume, capture_output=True, text=True, cwd=self.work, timeout=300)
+        if done.returncode != 0:
+            fail(f"{self.name}, {when}: it does not go on: {done.stderr}")
+        else:
+            self.check_end(f"{when}, and continued")
+
+    def kill_at_calls(self, places, every):
+        for place, (rank, number) in enumerate(places):
+            when = f"rank {rank} killed at call {number} of {self.calls[rank]}"
+            if not self.kill(when, place % every == 0, rank=rank, at=number):
+                fail(f"{self.name}: call {number} of {self.calls[rank]} of rank {rank} did not come")
+
+    def fail_at_calls(self, places, every):
+        for place, (rank, number) in enumerate(places):
+            error = (errno.EIO, errno.ENOSPC)[place % 2]
+            when = f"call {number} of {self.calls[rank]} of rank {rank} failed with {os.strerror(error)}"
+            self.reset()
+            done = self.start(rank=rank, at=number, **{"with": error})
+            self.kills += 1
+            if done.returncode != 0 and (done.returncode != 4 or os.strerror(error) not in done.stderr):
+                fail(f"{self.name}, {when}: exit code {done.returncode}: {done.stderr}")
+            self.check(when)
+            # What cannot be removed may stay, until the next run.
+            if place % every == 0 or done.returncode == 0:
+                self.go_on(when)
 
     def kill_at_instants(self, count, every, rng):
         for number in range(count):
-            moment = rng.randrange(1, self.microseconds)
             # Every rank in turn; one that writes nothing has no such instant, and rank 0 is killed instead.
             for rank in dict.fromkeys((number % self.ranks, 0)):
+                if self.calls[rank] == 0:
+                    continue
+                moment = rng.randrange(1, self.microseconds[rank])
                 if self.kill(f"rank {rank} killed after {moment} us", number % every == 0, rank=rank, after=moment):
                     break
 
@@ -211,6 +239,7 @@ def main():
     parser.add_argument("nadi")
     parser.add_argument("library")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--faults", action="store_true")
     parser.add_argument("--ranks", default=None)
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--instants", type=int, default=200)
@@ -230,18 +259,22 @@ def main():
         for count in ranks:
             for name in formats:
                 case = Case(arguments, work, name, count)
-                if arguments.long:
-                    case.kill_at_calls(range(1, case.calls + 1, arguments.every), 5)
+                if arguments.faults:
+                    every = arguments.every if arguments.long else len(case.places) // 3
+                    case.fail_at_calls(case.places[rng.randrange(every)::every], 5)
+                elif arguments.long:
+                    case.kill_at_calls(case.places[rng.randrange(arguments.every)::arguments.every], 5)
                     share = -(-arguments.instants // (len(ranks) * len(formats)))
                     case.kill_at_instants(share, 5, rng)
                 else:
-                    few = sorted({1, case.calls, *rng.sample(range(2, case.calls), 3)})
-                    case.kill_at_calls(few, 3)
+                    last = len(case.places) - 1
+                    few = sorted({0, last, *rng.sample(range(1, last), 3)})
+                    case.kill_at_calls([case.places[place] for place in few], 3)
                     case.kill_at_instants(1, 1, rng)
                 kills += case.kills
-                print(f"{case.name}: {case.calls} calls, killed {case.kills} times, continued {case.continued} times", flush=True)
+                print(f"{case.name}: {'+'.join(map(str, case.calls))} calls, {'failed' if arguments.faults else 'killed'} {case.kills} times, continued {case.continued} times", flush=True)
                 shutil.rmtree(case.work)
-    print(f"{kills} kills, {len(failures)} failures; seed {arguments.seed}")
+    print(f"{kills} {'faults' if arguments.faults else 'kills'}, {len(failures)} failures; seed {arguments.seed}")
     sys.exit(1 if failures else 0)
 
 

@@ -1,9 +1,11 @@
 // Preloaded into a program by checkpoint_kill_test.py: kills it by SIGKILL at a chosen system call on files
-// below a folder, or after a chosen time. Variables of the environment:
+// below a folder, or after a chosen time; or lets that call fail. Variables of the environment:
 //
 // - NADI_DIE_FOLDER: an absolute path. Calls that change something below it count: write, pwrite, rename,
 //   link, unlink, mkdir, rmdir and their variants.
 // - NADI_DIE_AT: the number of the call to die at, from 1 on; 0: none. A write is done by half before.
+// - NADI_DIE_WITH: an error number: the call fails with it, does nothing, and the program goes on. fsync and
+//   fdatasync count, too.
 // - NADI_DIE_AFTER: microseconds after the first such call to die at; 0: never.
 // - NADI_DIE_REPORT: a file that gets the number of calls, and the microseconds from the first to the end.
 // - NADI_DIE_RANK: if it is set, only this rank of a job of mpirun is concerned.
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -26,6 +29,7 @@ namespace {
 const char* folder = nullptr;
 long die_at = 0;
 long die_after = 0;
+int die_with = 0;
 std::atomic<long> calls = 0;
 timespec started{};
 
@@ -55,6 +59,7 @@ __attribute__((constructor)) void start() {
   if (folder == nullptr) return;
   die_at = number_of("NADI_DIE_AT");
   die_after = number_of("NADI_DIE_AFTER");
+  die_with = static_cast<int>(number_of("NADI_DIE_WITH"));
 }
 
 // At the first call that counts: processes that only start others make none.
@@ -104,6 +109,13 @@ bool is_the_last(bool below) {
   return number == die_at;
 }
 
+// What the call gives that is the one to die at, if it is not the last of the program.
+int end_here() {
+  if (die_with == 0) die();
+  errno = die_with;
+  return -1;
+}
+
 // The function that this one stands in front of.
 template <typename Function>
 Function* real(const char* name) {
@@ -117,6 +129,7 @@ extern "C" {
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static auto* const call = real<ssize_t(int, const void*, size_t)>("write");
   if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+    if (die_with != 0) return end_here();
     if (call(descriptor, bytes, size / 2) < 0) die();
     die();
   }
@@ -126,6 +139,7 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
   static auto* const call = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
   if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+    if (die_with != 0) return end_here();
     if (call(descriptor, bytes, size / 2, offset) < 0) die();
     die();
   }
@@ -137,39 +151,50 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
 }
 
 int rename(const char* from, const char* to) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, from) || name_is_below(AT_FDCWD, to))) die();
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, from) || name_is_below(AT_FDCWD, to)))
+    return end_here();
   return real<int(const char*, const char*)>("rename")(from, to);
 }
 
 int renameat2(int from_parent, const char* from, int to_parent, const char* to, unsigned int flags) noexcept {
   if (folder != nullptr && is_the_last(name_is_below(from_parent, from) || name_is_below(to_parent, to)))
-    die();
+    return end_here();
   return real<int(int, const char*, int, const char*, unsigned int)>("renameat2")(from_parent, from,
                                                                                   to_parent, to, flags);
 }
 
 int link(const char* from, const char* to) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, to))) die();
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, to))) return end_here();
   return real<int(const char*, const char*)>("link")(from, to);
 }
 
 int unlink(const char* name) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*)>("unlink")(name);
 }
 
 int unlinkat(int parent, const char* name, int flags) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(parent, name))) die();
+  if (folder != nullptr && is_the_last(name_is_below(parent, name))) return end_here();
   return real<int(int, const char*, int)>("unlinkat")(parent, name, flags);
 }
 
 int mkdir(const char* name, mode_t mode) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*, mode_t)>("mkdir")(name, mode);
 }
 
 int rmdir(const char* name) noexcept {
-  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*)>("rmdir")(name);
+}
+
+int fsync(int descriptor) {
+  if (folder != nullptr && die_with != 0 && is_the_last(descriptor_is_below(descriptor))) return end_here();
+  return real<int(int)>("fsync")(descriptor);
+}
+
+int fdatasync(int descriptor) {
+  if (folder != nullptr && die_with != 0 && is_the_last(descriptor_is_below(descriptor))) return end_here();
+  return real<int(int)>("fdatasync")(descriptor);
 }
 }

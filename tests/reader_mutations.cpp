@@ -137,6 +137,13 @@ void make_nsys_export() {
   copy_small(repository() / "src" / "traces" / "pytorch" / "corpus" / "fuzz_nsys_profile", "exports",
              100'000);
 }
+void make_workloads() {
+  copy_small(repository() / "src" / "traces" / "convert" / "corpus" / "fuzz_layer_workload", "workloads",
+             100'000);
+}
+void make_foreign_clusters() {
+  copy_small(repository() / "src" / "describe" / "cluster" / "corpus" / "fuzz_foreign_cluster", ".", 100'000);
+}
 void make_kinds() {
   copy_here(repository() / "examples" / "traces" / "run_rank0_device.json", "profile.json");
   write_bytes(
@@ -273,6 +280,10 @@ const std::vector<Reader>& readers() {
        make_compressed,
        {"packed"},
        {"convert --host {} -o out.et --force", "analyze {} --lenient"}},
+      {"text-workload",
+       make_workloads,
+       {"workloads"},
+       {"convert {} --ranks 8 -o out/x --force", "convert {} -o out/x --model-group 2 --ranks 4 --force"}},
       {"safetensors", make_safetensors, {"files"}, {"checkpoint show {} --tensors"}},
       {"torch-save",
        make_torch_files,
@@ -317,6 +328,15 @@ const std::vector<Reader>& readers() {
        {"data inspect set_text_document",
         "data index set_text_document --num-samples 8 --seq-length 8 --seed 1 -o maps --force"}},
       {"cluster", make_cluster, {"cluster.json"}, {"clusters {}", "simulate gpt2-tiny --cluster {}"}},
+      {"infragraph", make_foreign_clusters, {"graph.json"}, {"simulate gpt2-tiny --cluster {},h100"}},
+      {"astra-system",
+       make_foreign_clusters,
+       {"system.json"},
+       {"simulate gpt2-tiny --cluster {},network.yml"}},
+      {"astra-network",
+       make_foreign_clusters,
+       {"network.yml"},
+       {"simulate gpt2-tiny --cluster system.json,{}"}},
       {"layer-times",
        make_layer_times,
        {"times.csv"},

@@ -30,6 +30,7 @@ def one_run(tool, path, workers, trials, kills, rng):
     # The tool makes a study "bench" with one trial of its own; its worker goes on with it.
     subprocess.run([tool, "bench", path, "1"], check=True, stdout=subprocess.DEVNULL)
     running, outputs, killed = [], [], []
+    survivors = True  # of the last kill
 
     def start():
         output = tempfile.TemporaryFile("w+")
@@ -42,7 +43,7 @@ def one_run(tool, path, workers, trials, kills, rng):
     replace = kills >= workers
     for kill in range(kills):
         # At a random share of the work, so that kills are spread over it whatever the speed of the machine is.
-        goal = rng.uniform(0.05, 0.9) * trials if kills < 4 else (kill + rng.random()) * 0.9 * trials / kills
+        goal = rng.uniform(0.05, 0.7) * trials if kills < 4 else (kill + rng.random()) * 0.9 * trials / kills
         while len(dump(tool, path)) < goal and any(w.poll() is None for w in running):
             time.sleep(rng.uniform(0, 0.05))
         alive = [w for w in running if w.poll() is None]
@@ -54,6 +55,7 @@ def one_run(tool, path, workers, trials, kills, rng):
         victim.wait()
         if victim.returncode == -signal.SIGKILL:
             killed.append(victim.pid)
+            survivors = any(w.poll() is None for w in running) or replace
         dump(tool, path)
         if replace:
             start()
@@ -62,7 +64,10 @@ def one_run(tool, path, workers, trials, kills, rng):
         if worker.pid not in killed and code != 0:
             raise SystemExit(f"FAILED: worker {worker.pid} ended with {code}")
     seconds = time.monotonic() - begin
-    # The last worker may have been killed when all others had ended already.
+    # Whoever is alive does the trials of the dead again before it ends. The last worker may have been killed when all others had
+    # ended already.
+    without_help = sum(t["state"] == "complete" for t in dump(tool, path))
+    assert without_help == trials or not survivors, f"{without_help} of {trials} trials are complete when the last worker ends"
     subprocess.run([tool, "work", path, "bench", str(trials), "0"], check=True, stdout=subprocess.DEVNULL)
 
     found = dump(tool, path)

@@ -22,6 +22,11 @@ void set_threads([[maybe_unused]] int threads) {
   expect_threads(threads - 1);  // OpenMP would end the program
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
+  // It keeps the threads that it has. What the run allocates later may leave no room for them.
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp barrier
+  }
 #endif
 }
 

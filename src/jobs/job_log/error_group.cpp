@@ -248,8 +248,10 @@ StderrLine classify_stderr(std::string_view line) {
   const bool memory = pieces.has(StderrTopic::kMemory) && has_words(lower, ErrorSort::kMemory);
   std::size_t warning = npos;
   if (pieces.has(StderrTopic::kWarning)) {
-    // NCCL has no level above WARN: failures of the device are written with it.
-    if (lower.find("nccl warn") != npos && (memory || lower.find("failure") != npos))
+    // NCCL has no level above WARN: failures of devices and of the network are written with it.
+    if (lower.find("nccl warn") != npos &&
+        (memory || lower.find("failure") != npos || lower.find(" failed") != npos ||
+         lower.find("got completion") != npos))
       return memory ? StderrLine::kMemory : StderrLine::kError;
     if (lower.find("deprecat") != npos) return StderrLine::kWarning;
     warning = warning_mark(lower);

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "nadi/job_log/error_reader.h"
 
 namespace nadi::inline jobs {
@@ -91,6 +97,19 @@ TEST(StderrLines, WordsOfCrashesMemoryAndLaunchers) {
            "PID 4711",
            "srun: error: n1: task 3: Aborted (core dumped)",
            "[n061:4711:0:4711] Caught signal 7 (Bus error: nonexistent physical address)",
+           "free(): double free detected in tcache 2",
+           "free(): corrupted unsorted chunks",
+           "realloc(): invalid next size",
+           "malloc_consolidate(): unaligned fastbin chunk detected",
+           "Fatal glibc error: malloc.c:2599 (sysmalloc): assertion failed: (old_top == initial_top (av))",
+           "*** buffer overflow detected ***: terminated",
+           "run.sh: line 3:  4711 Trace/breakpoint trap   (core dumped) ./train",
+           "Trace/breakpoint trap",
+           "thread 'main' panicked at src/main.rs:3:5:",
+           "srun: error: n1: task 289: Bus error",
+           "forrtl: severe (174): SIGSEGV, segmentation fault occurred",
+           "prterun noticed that process rank 0 with PID 12 on node n1 exited on signal 11 (Segmentation "
+           "fault).",
        })
     EXPECT_EQ(classify_stderr(line), StderrLine::kCrash) << line;
   for (
@@ -113,6 +132,30 @@ TEST(StderrLines, WordsOfCrashesMemoryAndLaunchers) {
     EXPECT_EQ(classify_stderr(line), StderrLine::kMemory) << line;
   for (const std::string_view line : {
            "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD",
+           "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
+           "ORTE has lost communication with a remote daemon.",
+           "An ORTE daemon has unexpectedly failed after launch and before",
+           "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.",
+           "Failed to initialize NVML: Driver/library version mismatch",
+           "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+           "[rank0]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+           "  what():  [Rank 0] NCCL watchdog thread terminated with exception: CUDA error: unspecified "
+           "launch failure",
+           "n1:47:48 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_modify_qp failed with error Connection "
+           "timed out",
+           "n1:47:48 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.1 with "
+           "status=12 opcode=32543 len=0 vendor err 129 (Recv)",
+           "cp: error writing 'x': Disk quota exceeded",
+           "cat: x: Stale file handle",
+           "ls: cannot open directory '/data': Transport endpoint is not connected",
+           "touch: cannot touch 'x': Read-only file system",
+           "bash: fork: retry: Resource temporarily unavailable",
+           "bash: start_pipeline: pgrp pipe: Too many open files",
+           "ssh: connect to host n2 port 22: Connection timed out",
+           "Host key verification failed.",
+           "/usr/bin/python3: No module named torch",
+           "run.sh: line 9: syntax error near unexpected token `fi'",
+           "run.sh: line 9: MASTER: unbound variable",
            "Primary job  terminated normally, but 1 process returned a non-zero exit code.",
            "torch.distributed.DistBackendError: NCCL error in: "
            "../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, "
@@ -134,6 +177,49 @@ TEST(StderrLines, WordsOfCrashesMemoryAndLaunchers) {
            "timeout: WorkNCCL(SeqNum=29, OpType=ALLREDUCE) ran for 600038 milliseconds before timing out.",
        })
     EXPECT_EQ(classify_stderr(line), StderrLine::kError) << line;
+}
+
+// What they print on this machine, today: the words are those of its shell, its glibc and its Python.
+TEST(StderrLines, RealEndsOfRealPrograms) {
+  struct Case {
+    std::string command;
+    StderrLine expected;
+  };
+  std::vector<Case> cases{
+      {"bash -c 'cat /nowhere/at/all'", StderrLine::kError},
+      {"bash -c 'no_such_program_here'", StderrLine::kError},
+      {"bash -uc 'echo $NOT_SET'", StderrLine::kError},
+      {"bash -c 'fi'", StderrLine::kError},
+  };
+  for (const char* signal : {"ILL", "ABRT", "BUS", "FPE", "SEGV", "TRAP", "KILL", "SYS"})
+    cases.push_back({std::string("bash -c 'ulimit -c 0; bash -c \"kill -") + signal + " \\$\\$\"; true'",
+                     StderrLine::kCrash});
+  if (std::system("python3 -c 'import ctypes' 2>/dev/null") == 0) {
+    const std::string python = "ulimit -c 0; python3 -c '",
+                      libc = "import ctypes; libc = ctypes.CDLL(None); ";
+    cases.push_back(
+        {python + libc + "libc.free(ctypes.c_void_p(ctypes.addressof(ctypes.create_string_buffer(64)) + 8))'",
+         StderrLine::kCrash});
+    cases.push_back({python + libc +
+                         "libc.malloc.restype = ctypes.c_void_p; p = libc.malloc(24); "
+                         "[libc.free(ctypes.c_void_p(p)) for _ in range(2)]'",
+                     StderrLine::kCrash});
+    cases.push_back({python + "import faulthandler, ctypes; faulthandler.enable(); ctypes.string_at(0)'",
+                     StderrLine::kCrash});
+    cases.push_back({"python3 -m no_such_module_here", StderrLine::kError});
+    cases.push_back({"ulimit -v 100000; python3 -c 'bytearray(10**9)'", StderrLine::kMemory});
+  }
+  for (const Case& run : cases) {
+    std::string printed;
+    FILE* const pipe = popen(("( " + run.command + " ) 2>&1").c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    for (int c; (c = std::fgetc(pipe)) != EOF;) printed += static_cast<char>(c);
+    pclose(pipe);
+    std::istringstream lines(printed);
+    bool found = false;
+    for (std::string line; std::getline(lines, line);) found = found || classify_stderr(line) == run.expected;
+    EXPECT_TRUE(found) << run.command << " printed\n" << printed;
+  }
 }
 
 TEST(StderrLines, WarningsAndOthersAreNone) {
@@ -167,6 +253,12 @@ TEST(StderrLines, WarningsAndOthersAreNone) {
            "interrupted by the user, resuming",
            "calloc arena 3",
            "heartbeat every 60 s",
+           "the daemon listens on port 8080",
+           "start training of the moment tracker",
+           "a stale lock was removed",
+           "mismatched keys: 0",
+           "opened read-only",
+           "n060:4711:4711 [0] NCCL WARN NCCL_DEBUG is set twice",
        })
     EXPECT_TRUE(classify_stderr(line) == StderrLine::kOther || classify_stderr(line) == StderrLine::kWarning)
         << line << " is taken for " << static_cast<int>(classify_stderr(line));

@@ -43,6 +43,7 @@ inline constexpr std::array kErrorWords{
     ErrorWords{"bus error", ErrorSort::kCrash},
     ErrorWords{"floating point exception", ErrorSort::kCrash},
     ErrorWords{"illegal instruction", ErrorSort::kCrash},
+    ErrorWords{"bad system call", ErrorSort::kCrash},
     ErrorWords{"(sigsegv)", ErrorSort::kCrash},
     ErrorWords{"(sigkill)", ErrorSort::kCrash},
     ErrorWords{"(sigabrt)", ErrorSort::kCrash},
@@ -56,23 +57,41 @@ inline constexpr std::array kErrorWords{
     ErrorWords{"terminated with the exit string", ErrorSort::kCrash},
     ErrorWords{"terminate called", ErrorSort::kCrash},
     ErrorWords{"fatal python error", ErrorSort::kCrash},
-    ErrorWords{"panic:", ErrorSort::kCrash},
+    ErrorWords{"panic:", ErrorSort::kCrash},       // Go
+    ErrorWords{"panicked at", ErrorSort::kCrash},  // Rust
+    ErrorWords{"breakpoint trap", ErrorSort::kCrash},
     // glibc, when it finds the heap or the stack overwritten.
     ErrorWords{"corrupted double-linked list", ErrorSort::kCrash},
     ErrorWords{"corrupted size vs. prev_size", ErrorSort::kCrash},
     ErrorWords{"corrupted unsorted chunks", ErrorSort::kCrash},
     ErrorWords{"double free or corruption", ErrorSort::kCrash},
     ErrorWords{"free(): invalid", ErrorSort::kCrash},
+    ErrorWords{"free(): double free", ErrorSort::kCrash},
     ErrorWords{"malloc(): ", ErrorSort::kCrash},
+    ErrorWords{"realloc(): invalid", ErrorSort::kCrash},
+    ErrorWords{"malloc_consolidate(): ", ErrorSort::kCrash},
+    ErrorWords{"fatal glibc error", ErrorSort::kCrash},
     ErrorWords{"munmap_chunk(): invalid", ErrorSort::kCrash},
     ErrorWords{"stack smashing detected", ErrorSort::kCrash},
+    ErrorWords{"buffer overflow detected", ErrorSort::kCrash},
     // Files, programs, connections.
     ErrorWords{"no such file or directory", ErrorSort::kError},
     ErrorWords{"permission denied", ErrorSort::kError},
     ErrorWords{"command not found", ErrorSort::kError},
     ErrorWords{"cannot open shared object", ErrorSort::kError},
     ErrorWords{"no space left on device", ErrorSort::kError},
+    ErrorWords{"disk quota exceeded", ErrorSort::kError},
+    ErrorWords{"read-only file system", ErrorSort::kError},
+    ErrorWords{"stale file handle", ErrorSort::kError},
+    ErrorWords{"transport endpoint is not connected", ErrorSort::kError},  // a network file system is gone
+    ErrorWords{"too many open files", ErrorSort::kError},
+    ErrorWords{"resource temporarily unavailable", ErrorSort::kError},  // no more threads or processes
+    ErrorWords{"no module named", ErrorSort::kError},
+    ErrorWords{"unbound variable", ErrorSort::kError},
+    ErrorWords{"syntax error near", ErrorSort::kError},
     ErrorWords{"connection refused", ErrorSort::kError},
+    ErrorWords{"connection timed out", ErrorSort::kError},
+    ErrorWords{"host key verification failed", ErrorSort::kError},
     ErrorWords{"connection reset by peer", ErrorSort::kError},
     ErrorWords{"connection closed by remote", ErrorSort::kError},
     ErrorWords{"input/output error", ErrorSort::kError},
@@ -80,10 +99,15 @@ inline constexpr std::array kErrorWords{
     ErrorWords{"assertion `", ErrorSort::kError},
     // Launchers.
     ErrorWords{"mpi_abort was invoked", ErrorSort::kError},
+    ErrorWords{"called mpi_abort", ErrorSort::kError},                         // MPICH
+    ErrorWords{"lost communication with a remote daemon", ErrorSort::kError},  // Open MPI
+    ErrorWords{"daemon has unexpectedly failed", ErrorSort::kError},
     ErrorWords{"returned a non-zero exit", ErrorSort::kError},
     ErrorWords{"failed (exitcode", ErrorSort::kError},
     // CUDA, its libraries, NCCL and PyTorch's watchdogs.
     ErrorWords{"device-side assert", ErrorSort::kError},
+    ErrorWords{"fallen off the bus", ErrorSort::kError},
+    ErrorWords{"driver/library version mismatch", ErrorSort::kError},
     ErrorWords{"unhandled cuda error", ErrorSort::kError},
     ErrorWords{"unhandled system error", ErrorSort::kError},
     ErrorWords{"cuda_error_", ErrorSort::kError},

@@ -25,7 +25,7 @@ struct StderrPiece {
   StderrTopic second = topic, third = topic;
 };
 
-// Three machine words of 64 letters each: as many as fit, and no more.
+// Four machine words of 64 letters each: as many as fit, and no more.
 inline constexpr std::array<StderrPiece, 13> kStderrPieces{{
     {"traceb", StderrTopic::kTraceback},
     {"error", StderrTopic::kError, StderrTopic::kCrash, StderrTopic::kPhrase},
@@ -74,6 +74,24 @@ inline constexpr std::array<StderrPiece, 14> kRareStderrPieces{{
     {"n-ze", StderrTopic::kPhrase},
     {"_stat", StderrTopic::kPhrase},
     {"rtbe", StderrTopic::kPhrase},
+}};
+
+inline constexpr std::array<StderrPiece, 15> kLastStderrPieces{{
+    {"e():", StderrTopic::kCrash},
+    {"rflo", StderrTopic::kCrash},
+    {"d sy", StderrTopic::kCrash},
+    {"nt tr", StderrTopic::kCrash},
+    {"allen", StderrTopic::kPhrase},
+    {"quot", StderrTopic::kPhrase},
+    {"tale", StderrTopic::kPhrase},
+    {"only", StderrTopic::kPhrase},
+    {"rari", StderrTopic::kPhrase},
+    {"y ope", StderrTopic::kPhrase},
+    {"mism", StderrTopic::kPhrase},
+    {"daem", StderrTopic::kPhrase},
+    {"t ke", StderrTopic::kPhrase},
+    {"e nam", StderrTopic::kPhrase},
+    {"unbo", StderrTopic::kPhrase},
 }};
 
 class StderrPieces {
@@ -132,24 +150,28 @@ class PieceSearch {
   std::uint64_t first_ = 0, last_ = 0;
 };
 static_assert(PieceSearch::bits(kStderrPieces) <= 64 && PieceSearch::bits(kMoreStderrPieces) <= 64 &&
-              PieceSearch::bits(kRareStderrPieces) <= 64);
+              PieceSearch::bits(kRareStderrPieces) <= 64 && PieceSearch::bits(kLastStderrPieces) <= 64);
 
 constexpr StderrPieces find_pieces(std::string_view text) {
   constexpr PieceSearch kSearch(kStderrPieces), kMoreSearch(kMoreStderrPieces),
-      kRareSearch(kRareStderrPieces);
-  std::uint64_t state = 0, more = 0, rare = 0, seen = 0, more_seen = 0, rare_seen = 0;
+      kRareSearch(kRareStderrPieces), kLastSearch(kLastStderrPieces);
+  std::uint64_t state = 0, more = 0, rare = 0, last = 0, seen = 0, more_seen = 0, rare_seen = 0,
+                last_seen = 0;
   for (const char letter : text) {
     state = kSearch.next(state, letter);
     more = kMoreSearch.next(more, letter);
     rare = kRareSearch.next(rare, letter);
+    last = kLastSearch.next(last, letter);
     seen |= state;
     more_seen |= more;
     rare_seen |= rare;
+    last_seen |= last;
   }
   StderrPieces pieces;
   kSearch.add_topics(seen, pieces);
   kMoreSearch.add_topics(more_seen, pieces);
   kRareSearch.add_topics(rare_seen, pieces);
+  kLastSearch.add_topics(last_seen, pieces);
   return pieces;
 }
 
