@@ -79,7 +79,7 @@ class Survey:
 
     def predicted(self, prefix, cluster):
         result = json.loads(self.nadi("simulate", prefix, "--cluster", ",".join(cluster), "--durations", "model", "--json"))
-        return result["iteration_time_ns"]
+        return round(result["iteration_time_s"] * 1e9)
 
     def simulated(self, prefix, cluster):
         words = [self.options.astra_sim, "--workload-configuration=" + prefix, "--system-configuration=" + cluster[0],

@@ -35,10 +35,20 @@ const std::map<std::string_view, WorkKind>& own_ops() {
 }
 
 // Libraries and namespaces whose names say nothing, or the wrong thing, about a kernel: FBGEMM's GPU kernels
-// look up embeddings, FlashInfer normalises and samples, too. They are taken out before anything is looked
-// at.
-constexpr std::array<std::string_view, 6> kSilent{
-    "fbgemm_gpu", "fbgemm", "flashinfer", "at::cuda::blas", "rocm_cutlass_types", "(anonymous namespace)::"};
+// look up embeddings, FlashInfer normalises and samples, too; types of CUTLASS are arguments of kernels of any
+// kind. They are taken out before anything is looked at.
+constexpr std::array<std::string_view, 12> kSilent{"fbgemm_gpu",
+                                                   "fbgemm",
+                                                   "flashinfer",
+                                                   "at::cuda::blas",
+                                                   "grouped_gemm::cuda::utils",
+                                                   "rocm_cutlass_types",
+                                                   "cutlass::bfloat16_t",
+                                                   "cutlass::half_t",
+                                                   "cutlass::float_e",
+                                                   "cutlass::tfloat32_t",
+                                                   "cutlass::array",
+                                                   "(anonymous namespace)::"};
 
 // Kernels of which only the template arguments tell what they do: the whole name is looked at.
 constexpr std::array<std::string_view, 11> kCarriers{
@@ -94,6 +104,12 @@ constexpr std::array kPatterns{
     Pattern{"sage_quant", WorkKind::kElementwise},
     Pattern{"quantize_with", WorkKind::kElementwise},
     Pattern{"kernel_cutlass", WorkKind::kNorm, "rmsnorm"},
+    // Layer norms of Apex and Transformer Engine (layer_norm::ln_fwd_kernel) end like Triton's attentions.
+    Pattern{"layer_norm", WorkKind::kNorm},
+    Pattern{"ln_fwd", WorkKind::kNorm},
+    Pattern{"ln_bwd", WorkKind::kNorm},
+    Pattern{"norm_fwd", WorkKind::kNorm},
+    Pattern{"norm_bwd", WorkKind::kNorm},
     Pattern{"attention", WorkKind::kAttention},
     Pattern{"flash", WorkKind::kAttention},
     Pattern{"fmha", WorkKind::kAttention},
@@ -115,6 +131,10 @@ constexpr std::array kPatterns{
     Pattern{"_bwd_kernel", WorkKind::kAttention},
     // Mixtures of experts: who goes where is indexing, the experts themselves are matrix products.
     Pattern{"moe::dev::routing", WorkKind::kIndexing},
+    Pattern{"moe::dev::permute", WorkKind::kIndexing},
+    Pattern{"moe::dev::finalize", WorkKind::kReduction},
+    Pattern{"moe::dev::activation", WorkKind::kElementwise},
+    Pattern{"moe::dev::convert", WorkKind::kElementwise},
     Pattern{"moe_align", WorkKind::kIndexing},
     Pattern{"moe_sort", WorkKind::kIndexing},
     Pattern{"moe_permute", WorkKind::kIndexing},
@@ -163,9 +183,15 @@ constexpr std::array kPatterns{
     Pattern{"computeboffsetskernel", WorkKind::kConvolution},
     Pattern{"miopensp3", WorkKind::kConvolution},
     Pattern{"cask_cudnn", WorkKind::kConvolution},
+    Pattern{"cutlass_cudnn", WorkKind::kConvolution},
+    Pattern{"_cudnn::kernel", WorkKind::kConvolution},
+    Pattern{"xdlops_bwd_weight", WorkKind::kConvolution},  // of Composable Kernel
     Pattern{"split_embedding", WorkKind::kIndexing},
     Pattern{"embedding_bag", WorkKind::kIndexing},
     Pattern{"bounds_check_indices", WorkKind::kIndexing},
+    Pattern{"split_eb_", WorkKind::kIndexing},
+    Pattern{"bucketize", WorkKind::kIndexing},
+    Pattern{"offsets_range", WorkKind::kIndexing},
     Pattern{"gemm", WorkKind::kMatrixProduct},
     Pattern{"gemv", WorkKind::kMatrixProduct},
     Pattern{"nvjet", WorkKind::kMatrixProduct},
@@ -193,7 +219,6 @@ constexpr std::array kPatterns{
     Pattern{"lamb_", WorkKind::kOptimizer},
     Pattern{"fusedsgd", WorkKind::kOptimizer},
     Pattern{"optimizer", WorkKind::kOptimizer},
-    Pattern{"layer_norm", WorkKind::kNorm},
     Pattern{"layernorm", WorkKind::kNorm},
     Pattern{"rms_norm", WorkKind::kNorm},
     Pattern{"rmsnorm", WorkKind::kNorm},
@@ -210,8 +235,6 @@ constexpr std::array kPatterns{
     Pattern{"computeinternalgradients", WorkKind::kNorm},
     Pattern{"bn_fw", WorkKind::kNorm},
     Pattern{"bn_bw", WorkKind::kNorm},
-    Pattern{"ln_fwd", WorkKind::kNorm},
-    Pattern{"ln_bwd", WorkKind::kNorm},
     Pattern{"softmax", WorkKind::kSoftmax},
     Pattern{"nll_loss", WorkKind::kSoftmax},
     Pattern{"nllcriterion", WorkKind::kSoftmax},
@@ -261,6 +284,10 @@ constexpr std::array kPatterns{
     Pattern{"relu", WorkKind::kElementwise},
     Pattern{"silu", WorkKind::kElementwise},
     Pattern{"quant", WorkKind::kElementwise},
+    Pattern{"fp8rowwise", WorkKind::kElementwise},
+    Pattern{"fp8_qparam", WorkKind::kElementwise},
+    Pattern{"upsample", WorkKind::kElementwise},
+    Pattern{"triu_tril", WorkKind::kElementwise},
     Pattern{"cast_to", WorkKind::kElementwise},
     Pattern{"cast_back", WorkKind::kElementwise},
     Pattern{"scalepackedtensor", WorkKind::kElementwise},

@@ -24,6 +24,12 @@ constexpr RealName kRealNames[] = {
     {"void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_cta_per_row_1<float>(x)",
      WorkKind::kIndexing},
     {"void permute_pooled_embs_kernel<float>(float const*)", WorkKind::kIndexing},
+    {"void fbgemm_gpu::_block_bucketize_sparse_features_cuda_kernel2<false, false, int>(int)",
+     WorkKind::kIndexing},
+    {"void fbgemm_gpu::_offsets_range_cuda_kernel<int>(long)", WorkKind::kIndexing},
+    {"void fbgemm_gpu::(anonymous namespace)::_FP8rowwise_to_float_cuda_kernel<float>(x)",
+     WorkKind::kElementwise},
+    {"split_eb_bwd_rowwise_adagrad-dtype_Half", WorkKind::kIndexing},
     // Matrix products.
     {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN", WorkKind::kMatrixProduct},
     {"Cijk_B_PostGSU2", WorkKind::kMatrixProduct},
@@ -63,6 +69,11 @@ constexpr RealName kRealNames[] = {
     {"std::enable_if<x>::type vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(x)", WorkKind::kNorm},
     {"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_", WorkKind::kNorm},
     {"void (anonymous namespace)::fused_qknorm_warp<128l>(x)", WorkKind::kNorm},
+    {"void layer_norm::ln_fwd_kernel<layer_norm::Kernel_traits<__nv_bfloat16, float, 7168u>>(x)",
+     WorkKind::kNorm},
+    {"void layer_norm::ln_bwd_finalize_kernel<layer_norm::Kernel_traits_finalize<7168u>>(x)",
+     WorkKind::kNorm},
+    {"void transformer_engine::normalization::rmsnorm_bwd_tuned_kernel<x>(x)", WorkKind::kNorm},
     // Rotary embeddings, activations, quantization.
     {"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", WorkKind::kElementwise},
     {"void (anonymous namespace)::fused_rope_kernel<true, 128l>(x)", WorkKind::kElementwise},
@@ -72,10 +83,21 @@ constexpr RealName kRealNames[] = {
     {"sage_quant_kernel", WorkKind::kElementwise},
     // Mixtures of experts: routing.
     {"void moe::dev::routing::routingIndicesHistogramKernel<x>(x)", WorkKind::kIndexing},
+    {"void moe::dev::finalize::finalizeKernelVecLoad<moe::dev::finalize::KernelParams<cutlass::bfloat16_t, "
+     "4, true>>(x)",
+     WorkKind::kReduction},
     {"aiter::topksoftmax_4x128x8_bf16", WorkKind::kIndexing},
     {"void sglang::moe_align_block_size_kernel<int>(x)", WorkKind::kIndexing},
     {"moe_sum_kernel<BF16>", WorkKind::kReduction},
+    // Beside grouped products there are copies.
+    {"void dpsk::grouped_gemm::cuda::utils::transpose<512, 128, 4, 4>(x)", WorkKind::kCopy},
     // Convolutions of cuDNN and MIOpen.
+    {"void cutlass_cudnn_train::Kernel<cutlass_tensorop_s1688wgrad_optimized_tf32_256x128_16x3_nhwc>(x)",
+     WorkKind::kConvolution},
+    {"void cutlass__5x_cudnn::Kernel<cutlass_tensorop_bf16_s16816fprop_optimized_bf16_256x64>(x)",
+     WorkKind::kConvolution},
+    {"_ZN2ck16tensor_operation6device37kernel_batched_gemm_xdlops_bwd_weightINS_47GridwiseGemm_bk0mk1",
+     WorkKind::kConvolution},
     {"void implicit_convolve_sgemm<float, float, 128>(x)", WorkKind::kConvolution},
     {"igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32", WorkKind::kConvolution},
     {"_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3INS_"
@@ -91,6 +113,10 @@ constexpr RealName kRealNames[] = {
     {"triton__0d1d2d3d4d5d6d", WorkKind::kElementwise},
     // PyTorch's own.
     {"void at::native::(anonymous namespace)::max_pool_backward_nchw<float, float>(x)", WorkKind::kReduction},
+    {"void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<c10::BFloat16, "
+     "&at::native::nearest_neighbor_compute_source_index>(x)",
+     WorkKind::kElementwise},
+    {"void at::native::triu_tril_kernel<float, int, false>(x)", WorkKind::kElementwise},
     {"void at::native::vectorized_elementwise_kernel<4, at::native::addmm_scale<float>>(int)",
      WorkKind::kElementwise},
     {"void transpose_readWrite_alignment_kernel<float2, cublasGemvTensor>(x)", WorkKind::kCopy},

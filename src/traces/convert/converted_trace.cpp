@@ -15,6 +15,7 @@
 #include "nadi/convert/device_streams.h"
 #include "nadi/convert/event_lanes.h"
 #include "nadi/convert/event_roles.h"
+#include "nadi/convert/graph_captures.h"
 #include "nadi/convert/host_order.h"
 #include "nadi/convert/host_threads.h"
 #include "nadi/convert/node_order.h"
@@ -212,7 +213,7 @@ void ConvertedTrace::link(GroupNumbers& groups) {
   HostThreads threads = link_host_threads(link_source, graph_, launches, report_);
   launches.finish();
   link_thread_waits(link_source, graph_, report_);
-  link_device_streams(link_source, launches, graph_, report_);
+  link_device_streams(link_source, launches, GraphCaptures(link_source, graph_), graph_, report_);
   const IdTable recorded_syncs = table_of(
       kineto.correlation, [&](std::uint32_t row) { return kineto.category[row] == KinetoCategory::kSync; },
       /*fill=*/true);

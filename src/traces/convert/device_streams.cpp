@@ -11,10 +11,12 @@ constexpr std::int64_t kGapsPerMovedTime = 5;
 
 class StreamLinker {
  public:
-  StreamLinker(const LinkSource& source, const IdTable& launches, LinkGraph& graph, ConversionReport& report)
+  StreamLinker(const LinkSource& source, const IdTable& launches, const GraphCaptures& captures,
+               LinkGraph& graph, ConversionReport& report)
       : source_(source),
         events_(source.kineto.events),
         launches_(launches),
+        captures_(captures),
         graph_(graph),
         report_(report),
         host_lanes_(graph.lanes.size()) {}
@@ -43,10 +45,12 @@ class StreamLinker {
     ++report_.taken[static_cast<std::size_t>(source_.kineto.category[row])];
     follow(node, events_.start(row));
     busy_until_ = std::max(busy_until_, end_of(row));
-    if (graph_.has_layers) graph_.layer.push_back(launch == kNoNode ? 0 : graph_.layer[launch]);
+    const std::uint32_t captured = captures_.call_of(row);
+    const std::uint32_t told_by = captured == kNoNode ? launch : captured;
+    if (graph_.has_layers) graph_.layer.push_back(told_by == kNoNode ? 0 : graph_.layer[told_by]);
     if (launch == kNoNode) return;
     unexplained_ = {};
-    graph_.phase[node] = graph_.phase[launch];
+    graph_.phase[node] = graph_.phase[told_by];
     const bool is_call = source_.kineto.category[graph_.row[launch]] == KinetoCategory::kRuntime ||
                          source_.kineto.category[graph_.row[launch]] == KinetoCategory::kDriver;
     graph_.parent[node] = is_call ? graph_.parent[launch] : launch;
@@ -153,6 +157,7 @@ class StreamLinker {
   const LinkSource& source_;
   const Trace& events_;
   const IdTable& launches_;
+  const GraphCaptures& captures_;
   LinkGraph& graph_;
   ConversionReport& report_;
   const std::size_t host_lanes_;  // the first ones of graph_.lanes
@@ -169,9 +174,9 @@ class StreamLinker {
 
 }  // namespace
 
-void link_device_streams(const LinkSource& source, const IdTable& launches, LinkGraph& graph,
-                         ConversionReport& report) {
-  StreamLinker(source, launches, graph, report).link();
+void link_device_streams(const LinkSource& source, const IdTable& launches, const GraphCaptures& captures,
+                         LinkGraph& graph, ConversionReport& report) {
+  StreamLinker(source, launches, captures, graph, report).link();
 }
 
 }  // namespace nadi::inline traces

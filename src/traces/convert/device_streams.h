@@ -12,13 +12,17 @@
 //
 // A copy that had ended before the call that launched it returned (from or to pageable memory; cudaMemcpy)
 // held up that call: the call waits for the copy, and the copy for what was before the call.
+//
+// Layer and phase of an op are those of its launch; of an op of a graph, those of the call that was captured,
+// where it is known.
 #pragma once
 
+#include "nadi/convert/graph_captures.h"
 #include "nadi/convert/host_threads.h"
 
 namespace nadi::inline traces {
 
-void link_device_streams(const LinkSource& source, const IdTable& launches, LinkGraph& graph,
-                         ConversionReport& report);
+void link_device_streams(const LinkSource& source, const IdTable& launches, const GraphCaptures& captures,
+                         LinkGraph& graph, ConversionReport& report);
 
 }  // namespace nadi::inline traces

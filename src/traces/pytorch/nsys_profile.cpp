@@ -3,11 +3,14 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_number.h"
 
 #if NADI_WITH_SQLITE
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -161,37 +164,45 @@ class NsysProfile {
     if (!list.empty()) devices_ = format("\"deviceProperties\": [{}],\n", list);
   }
 
+  // Calls and device events of a process have the same correlation, and processes use the same numbers.
+  std::uint64_t correlation_of(std::int64_t global_id, std::int64_t correlation) {
+    constexpr int kCorrelationBits = 32;
+    if (!tells_processes_) return static_cast<std::uint64_t>(correlation);
+    const std::size_t process = processes_.try_emplace(global_id >> kIdBits, processes_.size()).first->second;
+    return (std::uint64_t{process} << kCorrelationBits) + static_cast<std::uint32_t>(correlation);
+  }
+
   void add_device_events() {
-    const auto place = [](const Row& row, std::string_view more) {
+    const auto place = [&](const Row& row, std::string_view more) {
       return format(R"("device": {}, "stream": {}, "correlation": {}{})", row.integer(2), row.integer(3),
-                    row.integer(4), more);
+                    correlation_of(row.integer(5), row.integer(4)), more);
     };
-    if (has_table("CUPTI_ACTIVITY_KIND_KERNEL"))
-      for_each(
-          "SELECT start, end, deviceId, streamId, correlationId, demangledName FROM "
-          "CUPTI_ACTIVITY_KIND_KERNEL "
-          "ORDER BY start",
-          [&](const Row& row) {
-            add({"kernel", text_of(row.integer(5)), row.integer(2), row.integer(3), row.integer(0),
-                 row.integer(1), place(row, "")});
-          });
-    if (has_table("CUPTI_ACTIVITY_KIND_MEMCPY"))
-      for_each(
-          "SELECT start, end, deviceId, streamId, correlationId, copyKind, bytes FROM "
-          "CUPTI_ACTIVITY_KIND_MEMCPY "
-          "ORDER BY start",
-          [&](const Row& row) {
-            add({"gpu_memcpy", copy_name(row.integer(5)), row.integer(2), row.integer(3), row.integer(0),
-                 row.integer(1), place(row, format(R"(, "bytes": {})", row.integer(6)))});
-          });
-    if (has_table("CUPTI_ACTIVITY_KIND_MEMSET"))
-      for_each(
-          "SELECT start, end, deviceId, streamId, correlationId, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET "
-          "ORDER BY start",
-          [&](const Row& row) {
-            add({"gpu_memset", "Memset (Device)", row.integer(2), row.integer(3), row.integer(0),
-                 row.integer(1), place(row, format(R"(, "bytes": {})", row.integer(5)))});
-          });
+    const auto query = [&](std::string_view table, std::string_view more) {
+      const std::string_view process = tells_processes_ ? "globalPid" : "0";
+      return format("SELECT start, end, deviceId, streamId, correlationId, {}, {} FROM {} ORDER BY start",
+                    process, more, table);
+    };
+    constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+    constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+    constexpr std::string_view kFills = "CUPTI_ACTIVITY_KIND_MEMSET";
+    tells_processes_ = true;
+    for (const std::string_view table : {kKernels, kCopies, kFills})
+      tells_processes_ = tells_processes_ && (!has_table(table) || has_column(table, "globalPid"));
+    if (has_table(kKernels))
+      for_each(query(kKernels, "demangledName"), [&](const Row& row) {
+        add({"kernel", text_of(row.integer(6)), row.integer(2), row.integer(3), row.integer(0),
+             row.integer(1), place(row, "")});
+      });
+    if (has_table(kCopies))
+      for_each(query(kCopies, "copyKind, bytes"), [&](const Row& row) {
+        add({"gpu_memcpy", copy_name(row.integer(6)), row.integer(2), row.integer(3), row.integer(0),
+             row.integer(1), place(row, format(R"(, "bytes": {})", row.integer(7)))});
+      });
+    if (has_table(kFills))
+      for_each(query(kFills, "bytes"), [&](const Row& row) {
+        add({"gpu_memset", "Memset (Device)", row.integer(2), row.integer(3), row.integer(0), row.integer(1),
+             place(row, format(R"(, "bytes": {})", row.integer(6)))});
+      });
   }
 
   // CUPTI's kinds of copies, named as Kineto does.
@@ -220,8 +231,31 @@ class NsysProfile {
           const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
           add({driver ? "cuda_driver" : "cuda_runtime", name, (row.integer(2) >> kIdBits) & kIdMask,
                row.integer(2) & kIdMask, row.integer(0), row.integer(1),
-               format(R"("correlation": {})", row.integer(3))});
+               format(R"("correlation": {})", correlation_of(row.integer(2), row.integer(3)))});
         });
+  }
+
+  // PyTorch's emit_nvtx() writes of an op "aten::mm, seq = 12, op_id = 7, sizes = [[8, 4], [4, 4]], ...".
+  static Event op_or_range(std::string name) {
+    constexpr std::string_view kSequence = ", seq = ";
+    constexpr std::string_view kId = ", op_id = ";
+    constexpr std::string_view kSizes = ", sizes = ";
+    constexpr std::string_view kInputs = ", input_op_ids = ";
+    const std::size_t behind = std::min(name.find(kSequence), name.find(kId));
+    if (behind == std::string::npos) return {"user_annotation", std::move(name)};
+    const auto value = [&](std::string_view key) -> std::string_view {
+      const std::size_t at = name.find(key, behind);
+      if (at == std::string::npos) return {};
+      const std::string_view rest = std::string_view(name).substr(at + key.size());
+      return key == kSizes ? rest.substr(0, rest.find(kInputs)) : rest.substr(0, rest.find(','));
+    };
+    std::string arguments;
+    std::int64_t sequence = 0;
+    if (read_number(value(kSequence), sequence)) arguments = format(R"("Sequence number": {})", sequence);
+    if (const Json sizes = Json::parse(value(kSizes), nullptr, /*allow_exceptions=*/false); sizes.is_array())
+      arguments += format(R"({}"Input Dims": {})", arguments.empty() ? "" : ", ", sizes.dump());
+    name.resize(behind);
+    return {.category = "cpu_op", .name = std::move(name), .arguments = std::move(arguments)};
   }
 
   void add_ranges() {
@@ -232,9 +266,12 @@ class NsysProfile {
                "NOT NULL ORDER BY start, end DESC",
                text_id, kRangeTypes),
         [&](const Row& row) {
-          const std::string name = row.is_null(3) ? text_of(row.integer(4)) : row.text(3);
-          add({"user_annotation", name, (row.integer(2) >> kIdBits) & kIdMask, row.integer(2) & kIdMask,
-               row.integer(0), row.integer(1)});
+          Event range = op_or_range(row.is_null(3) ? text_of(row.integer(4)) : row.text(3));
+          range.process = (row.integer(2) >> kIdBits) & kIdMask;
+          range.thread = row.integer(2) & kIdMask;
+          range.start = row.integer(0);
+          range.end = row.integer(1);
+          add(range);
         });
   }
 
@@ -244,7 +281,9 @@ class NsysProfile {
   MemoryAllowance allowed_;
   std::int64_t held_ = 0;  // bytes
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  std::unordered_map<std::int64_t, std::string> texts_;  // StringIds
+  std::unordered_map<std::int64_t, std::string> texts_;      // StringIds
+  std::unordered_map<std::int64_t, std::size_t> processes_;  // in the order of their first event
+  bool tells_processes_ = false;                             // device events have a globalPid
   std::string devices_;
   std::string events_;
 };

@@ -79,6 +79,49 @@ TEST(NsysProfile, IsReadLikeAProfile) {
   EXPECT_EQ(trace.events.name(4), "ncclAllReduce");
 }
 
+// Two processes count their calls alike; each launched a kernel on its own GPU.
+TEST(NsysProfile, LaunchesOfProcessesAreToldApart) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  Database(path).run(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+      "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId "
+      "INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000, 3000, 0, 7, 11, 100 << 24, 1),"
+      " (2500, 3500, 1, 7, 11, 200 << 24, 1);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, "
+      "correlationId INTEGER, nameId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1100, 1200, (200 << 24) + 201, 11, 2),"
+      " (1300, 1400, (100 << 24) + 101, 11, 2);");
+  const KinetoTrace trace = read_kineto(path);
+  ASSERT_EQ(trace.events.size(), 4);
+  EXPECT_NE(trace.correlation[0], trace.correlation[1]);
+  EXPECT_EQ(trace.correlation[2], trace.correlation[1]);  // of process 200
+  EXPECT_EQ(trace.correlation[3], trace.correlation[0]);
+}
+
+TEST(NsysProfile, RangesOfEmitNvtxAreOps) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  Database(path).run(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid "
+      "INTEGER);"
+      "INSERT INTO NVTX_EVENTS VALUES"
+      " (1, 9, 59, 'aten::mm, seq = 12, op_id = 7, sizes = [[8, 4], [4, 2]], input_op_ids = [(5,0)]', 0),"
+      " (2, 3, 59, 'aten::empty, op_id = 8', 0), (4, 5, 59, 'step 3, of 7', 0);");
+  const KinetoTrace trace = read_kineto(path);
+  ASSERT_EQ(trace.events.size(), 3);
+  EXPECT_EQ(trace.events.name(0), "aten::mm");
+  EXPECT_EQ(trace.category[0], KinetoCategory::kCpuOp);
+  EXPECT_EQ(trace.events.find_attribute(0, "Sequence number")->integer(), 12);
+  EXPECT_EQ(trace.events.name(1), "aten::empty");
+  EXPECT_FALSE(trace.events.find_attribute(1, "Sequence number"));
+  EXPECT_EQ(trace.events.name(2), "step 3, of 7");
+  EXPECT_EQ(trace.category[2], KinetoCategory::kUserAnnotation);
+}
+
 TEST(NsysProfile, OtherDatabasesAreRefused) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "study.db";
