@@ -55,6 +55,7 @@ TunePageTrial page_trial(const StudyView& view, const StudyTrial& trial,
     if (!time || !zero) return std::nullopt;
     return std::chrono::duration<double>(*time - *zero).count();
   };
+  shown.seconds = seconds_of(trial);
   shown.begin = since(trial.start);
   shown.end = since(trial.complete);
   shown.outcome = text_attribute(trial, kOutcome).value_or("");

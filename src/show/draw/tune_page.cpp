@@ -33,6 +33,7 @@ Json json_of_trial(const TunePageTrial& trial) {
           {"intermediate", std::move(intermediate)},
           {"begin", json_of_optional(trial.begin)},
           {"end", json_of_optional(trial.end)},
+          {"seconds", json_of_optional(trial.seconds)},
           {"outcome", trial.outcome},
           {"reason", trial.reason},
           {"role", trial.role},

@@ -39,6 +39,7 @@ struct TunePageTrial {
   std::vector<double> values = {};
   std::vector<std::pair<std::int64_t, double>> intermediate = {};  // step and value
   std::optional<double> begin = {}, end = {};                      // seconds since the first trial began
+  std::optional<double> seconds = {};                              // that its programs ran
   std::string outcome = {}, reason = {}, role = {}, setting = {};
   bool best = false;  // of all, or on the front
 };

@@ -26,12 +26,6 @@ Json json_of_parameter_value(const ParameterValue& value) {
   return nullptr;
 }
 
-std::optional<double> seconds_of(const StudyTrial& trial) {
-  if (const auto seconds = number_attribute(trial, kSeconds)) return seconds;
-  if (!trial.start || !trial.complete) return std::nullopt;
-  return std::chrono::duration<double>(*trial.complete - *trial.start).count();
-}
-
 // By merit of the first objective; what has no value comes last, by state and number.
 std::vector<const StudyTrial*> ranked_trials(const StudyView& view) {
   std::vector<const StudyTrial*> trials;

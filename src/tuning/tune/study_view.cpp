@@ -1,6 +1,7 @@
 #include "nadi/tune/study_view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "nadi/base/error.h"
@@ -133,6 +134,12 @@ std::string setting_text(const StudyTrial& trial) {
   for (const TrialParameter& parameter : trial.parameters)
     text += (text.empty() ? "" : " ") + parameter.name + "=" + shown_text(parameter.external());
   return text;
+}
+
+std::optional<double> seconds_of(const StudyTrial& trial) {
+  if (const auto seconds = number_attribute(trial, kSeconds)) return seconds;
+  if (!trial.start || !trial.complete) return std::nullopt;
+  return std::chrono::duration<double>(*trial.complete - *trial.start).count();
 }
 
 std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyTrial& trial) {

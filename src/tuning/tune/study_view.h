@@ -50,6 +50,10 @@ std::vector<std::string> objectives_without_differences(const StudyView& view);
 // value itself is in the command of the trial.
 std::string setting_text(const StudyTrial& trial);
 
+// How long a trial's programs ran, without what the tuner did around them; of other tuners' studies from its start to its end.
+// Nothing where nobody says it.
+std::optional<double> seconds_of(const StudyTrial& trial);
+
 // The command of a trial, as it ran; nothing for a study that is not ours or a trial of another space.
 std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyTrial& trial);
 

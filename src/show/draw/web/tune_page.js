@@ -106,7 +106,7 @@ class TunePage {
     if (trial === null || event === null) return;
     const facts = [['setting', trial.setting], ...trial.values.map((value, at) => [this.data.objectives[at].name, figureText(value)]),
       ['state', trial.outcome === '' ? trial.state : trial.outcome], ['reason', trial.reason], ['role', trial.role],
-      ['took', trial.begin === null || trial.end === null ? '' : secondsText(trial.end - trial.begin)]].filter(([, text]) => text !== '');
+      ['took', secondsText(trial.seconds)]].filter(([, text]) => text !== '');
     this.card.replaceChildren(element('p', {class: 'card-head'}, `Trial ${trial.number}` + (!trial.best ? '' : this.data.objectives.length > 1 ? ', on the front' : ', the best')),
         element('table', null, element('tbody', null, ...facts.map(([name, text]) => element('tr', null, element('th', {scope: 'row'}, name), element('td', {class: 'name'}, oneLine(text, 240)))))));
     const {offsetWidth: width} = this.card;
@@ -331,7 +331,7 @@ class TunePage {
         element('td', {class: 'figure'}, trial.number),
         ...data.objectives.map((_, at) => element('td', {class: 'figure'}, trial.values.length > at ? figureText(trial.values[at]) : '')),
         ...data.parameters.map((parameter, at) => element('td', {class: 'figure'}, trial.point[at] === null ? '' : parameter.choices.length > 0 ? oneLine(parameter.choices[trial.point[at]], 40) : figureText(trial.point[at]))),
-        element('td', {class: 'figure'}, trial.begin === null || trial.end === null ? '' : secondsText(trial.end - trial.begin)),
+        element('td', {class: 'figure'}, secondsText(trial.seconds)),
         element('td', null, trial.outcome === '' ? trial.state : trial.outcome), element('td', {class: 'name'}, oneLine(trial.reason, 160))));
     return part('trials', 'Trials', order.length > kMostRows ? `The best ${kMostRows} of ${formatCount(order.length)}.` : 'Best first.',
         element('div', {class: 'table-place'}, element('table', {class: 'trials'},
