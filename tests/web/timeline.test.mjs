@@ -533,3 +533,41 @@ test('axe-core finds nothing', async () => {
     await page.waitForSelector('#panel:not([hidden])');
   });
 });
+
+test('predicted against measured: a dot for each op, lanes by their errors', async () => {
+  const page = await browser.open(sample('predicted'));
+  assert.ok(await page.locator('#errors').isVisible());
+  await page.keyboard.press('e');
+  await page.waitForSelector('#error-table');
+  const {rows, errors} = await page.evaluate(async () => {
+    const {data, pairs} = globalThis.nadiTimeline;
+    const by = new Map();
+    pairs.measured.forEach((event, i) => {
+      const one = by.get(data.name(event)) ?? [0, 0, 0];
+      by.set(data.name(event), [one[0] + 1, one[1] + data.durations[event], one[2] + data.durations[pairs.predicted[i]]]);
+    });
+    return {rows: [...document.querySelectorAll('#error-table tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)), errors: [...by]};
+  });
+  assert.equal(rows.length, errors.length);
+  for (const [name, [count, measured, predicted]] of errors) {
+    const row = rows.find((each) => each[0] === name);
+    assert.equal(row[1], String(count));
+    const change = predicted / measured - 1;
+    assert.equal(row[4].replace('\u2212', '-').replace(/[\u202f%+ ]/g, ''), (100 * change).toFixed(Math.abs(change) < 0.0995 ? 2 : 1));
+  }
+  // A prediction that is too short is blue, and a click on its dot goes to the op.
+  const painted = await page.evaluate(() => {
+    const {data, pairs, palette} = globalThis.nadiTimeline;
+    const colorOf = palette.colorOf();
+    return [...pairs.measured].map((event, i) => [data.durations[pairs.predicted[i]] / data.durations[event] - 1, colorOf(event) & 255, colorOf(event) >> 16 & 255]);
+  });
+  for (const [error, red, blue] of painted) {
+    if (error < -0.1) assert.ok(blue > red, `${error}: ${red} ${blue}`);
+    if (error > 0.1) assert.ok(red > blue, `${error}: ${red} ${blue}`);
+  }
+  await page.waitForFunction(() => location.hash.includes('errors=1'));
+  await page.keyboard.press('e');
+  assert.ok(await page.locator('#panel').isHidden());
+  await page.close();
+  await expectAccess(browser, sample('predicted'), (each) => each.locator('#errors').click());
+});

@@ -6,6 +6,7 @@ import {fileName, pngOf, saveFile, svgText} from './save_file.js';
 import {helpDialog} from './shell.js';
 import {onThemeChange, toggleTheme} from './theme.js';
 import {TimelineChart} from './timeline_chart.js';
+import {ErrorScatter, errorColors, predictedPairs} from './timeline_errors.js';
 import {loadFlows} from './timeline_flows.js';
 import {listenToGestures} from './timeline_gestures.js';
 import {kTimelineKeys, listenToKeys} from './timeline_keys.js';
@@ -60,9 +61,12 @@ export class TimelineFrame {
     this.flowButton = data.head.links > 0 ? tool('flows', 'Flows', 'Lines of messages and collectives (L)', () => this.toggleFlows()) : null;
     this.criticalButton = tool('critical', 'Critical path', 'Critical path (P)', () => this.toggleCritical());
     this.criticalButton.hidden = true;
+    this.errorButton = data.lanes.some((lane) => lane.predictedOf !== null) ?
+        tool('errors', 'Errors', 'Predicted against measured, and lanes coloured by it (E)', () => this.toggleErrors()) : null;
     tools.append(element('div', {class: 'timeline-search', role: 'search'}, this.searchField, this.searchResult),
         tool('fit', 'Fit', 'Show all of it (F)', () => this.chart.fit()));
     if (this.flowButton) tools.append(this.flowButton);
+    if (this.errorButton) tools.append(this.errorButton);
     const save = (id, text, title, make) => tool(id, text, title, async () => saveFile(...await make()));
     tools.append(this.criticalButton, copyLinkButton(),
         save('save-png', 'PNG', 'Save what is shown as a picture (PNG)', async () => [fileName(this.title, 'png'), await pngOf(this.picture(), 'white')]),
@@ -122,6 +126,7 @@ export class TimelineFrame {
       'N': () => this.goToMatch(false),
       'l': () => this.toggleFlows(),
       'p': () => this.toggleCritical(),
+      'e': () => this.toggleErrors(),
       't': toggleTheme,
       'm': () => this.markSelected(),
       'c': () => {
@@ -181,12 +186,14 @@ export class TimelineFrame {
     }
     if (begin !== null && end !== null && end > begin) chart.show(begin, end);
     if (scroll !== null) chart.setScroll(scroll);
+    if (linkedNumber('errors') === 1) this.toggleErrors();
     if (event !== null && Number.isInteger(event) && event >= 0 && event < data.count) this.select(event);
     chart.listeners.push(() => link({begin: Math.round(chart.begin), end: Math.round(chart.end), scroll: Math.round(chart.scroll) || null}));
   }
 
   recolor() {
     this.palette.update();
+    if (this.pairs && this.palette.painted) this.palette.paint(errorColors(this.data, this.pairs));
     if (this.chart.search) this.applySearch(this.chart.search);
     this.minimap.resize();
     this.chart.redraw();
@@ -338,6 +345,29 @@ export class TimelineFrame {
     flows.showFlows = !flows.showFlows;
     this.flowButton.setAttribute('aria-pressed', String(flows.showFlows));
     this.chart.redraw();
+  }
+
+  /** Colours lanes by the errors of their predictions, and shows these as a picture. */
+  async toggleErrors() {
+    if (this.errorButton === null) return;
+    const {palette, chart, data} = this;
+    const on = palette.painted === null;
+    this.errorButton.setAttribute('aria-pressed', String(on));
+    if (on) {
+      this.pairs ??= await predictedPairs(data);
+      palette.paint(errorColors(data, this.pairs));
+      chart.selected = null;
+      this.panel.fill('Predicted against measured', new ErrorScatter(data, this.pairs, (event) => {
+        chart.selected = event;
+        chart.goTo(event, true);
+      }).root);
+    } else {
+      palette.paint(null);
+      this.panel.hide();
+    }
+    link({errors: on ? 1 : null});
+    this.minimap.resize();
+    chart.redraw();
   }
 
   async toggleCritical() {

@@ -17,6 +17,7 @@ export const kTimelineKeys = [
   ['C', 'collapse or open all groups'],
   ['L', 'lines of messages and collectives'],
   ['P', 'critical path, where it is known'],
+  ['E', 'predicted against measured, where there are predictions'],
   ['T', 'light or dark'],
   ['Esc', 'close what is open'],
   ['?', 'this help'],

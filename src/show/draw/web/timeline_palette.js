@@ -45,6 +45,8 @@ export class TimelinePalette {
   /** @param {TimelineData} data */
   constructor(data) {
     this.data = data;
+    /** @type {Int32Array|null} */
+    this.painted = null;
     this.update();
   }
 
@@ -74,6 +76,11 @@ export class TimelinePalette {
     this.dimmed = null;
   }
 
+  /** Gives events colours of their own, 0xBBGGRR or -1 for none; null ends it. @param {Int32Array|null} colors */
+  paint(colors) {
+    this.painted = colors;
+  }
+
   /** Fades everything but the labels that match; null ends it. @param {Uint8Array|null} matches */
   dim(matches) {
     this.dimmed = matches === null ? null : {
@@ -89,6 +96,16 @@ export class TimelinePalette {
 
   /** How an event is coloured now. @returns {(event: number) => number} */
   colorOf() {
+    const {painted} = this;
+    if (painted) {
+      const others = this.kindColorOf();
+      return (event) => painted[event] < 0 ? others(event) : painted[event];
+    }
+    return this.kindColorOf();
+  }
+
+  /** By kind, name and micro-batch. @returns {(event: number) => number} */
+  kindColorOf() {
     const {labels, batches, chunks, labelKind, pipeline} = this.data;
     const palette = this.dimmed ? this.dimmed.labels : this.labels;
     if (!batches || !pipeline) return (event) => palette[labels[event]];

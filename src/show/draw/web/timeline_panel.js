@@ -41,7 +41,7 @@ export class TimelinePanel {
   constructor(data, goTo, onClose) {
     this.data = data;
     this.goTo = goTo;
-    this.body = element('div', {class: 'panel-body'});
+    this.body = element('div', {class: 'panel-body', tabindex: 0});
     this.title = element('h2', {class: 'name', id: 'panel-title'});
     this.root = element('section', {class: 'panel', id: 'panel', hidden: true, 'aria-labelledby': 'panel-title'},
         element('div', {class: 'panel-head'}, this.title,
