@@ -20,7 +20,8 @@ base = {
              "virtual_stages": 1, "partition": [7, 5]},
     "cluster": "a100x1-a10x7",
     "devices": "0-1,4-5",
-    "predicted": {"step_time": "143 ms", "memory": "3 GiB", "cost": "0.0017 $"},
+    "predicted": {"step_time": "143 ms", "memory": "3 GiB", "cost": "0.0017 $", "framework": "megatron-2022",
+                  "gradient_reduction_dtype": "fp32", "collective": "ring"},
 }
 checks.expect_valid("a whole file", base)
 path = os.path.join(checks.folder, "plan.json")
@@ -58,6 +59,10 @@ wrong = {
     "memory in no unit": lambda p: put(p, predicted={"memory": "1 GiX"}),
     "a cost in another currency": lambda p: put(p, predicted={"cost": "1 EUR"}),
     "an unknown prediction": lambda p: put(p, predicted={"energy": "1 J"}),
+    "an unknown framework": lambda p: put(p, predicted={"framework": "megatron"}),
+    "gradients in an unknown type": lambda p: put(p, predicted={"gradient_reduction_dtype": "fp64"}),
+    "an unknown collective": lambda p: put(p, predicted={"collective": "star"}),
+    "layer times without a name": lambda p: put(p, predicted={"layer_times": ""}),
 }
 right = {
     "nothing but what is required": lambda p: [p.pop(key) for key in ("plan", "cluster", "devices", "predicted")],

@@ -19,8 +19,10 @@ void simulate(const PlanFile& file, const std::filesystem::path& path, JobPredic
   const Cluster cluster =
       load_cluster(file.cluster).for_ranks(static_cast<std::int32_t>(file.plan.world_size()));
   const StagePrograms programs(config, request_of(file), file.plan);
-  const SimulationResult result = simulate_step(
-      programs, cluster, {.placement = check_devices(file, path, cluster), .keep_times = false});
+  SimulationOptions options = assumed_options(file, config);
+  options.placement = check_devices(file, path, cluster);
+  options.keep_times = false;
+  const SimulationResult result = simulate_step(programs, cluster, options);
   prediction.simulated = result.iteration_time;
   const auto time_of = [](const SimulatedClass& ranks, Phase phase) {
     return ranks.breakdown.compute[static_cast<std::size_t>(phase)];

@@ -42,6 +42,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/sim/simulation.h"
 
 namespace nadi::inline predict {
 
@@ -53,6 +54,11 @@ struct PlanPrediction {
   std::optional<Nanoseconds> step_time = {};
   std::optional<Bytes> memory = {};    // of the fullest device
   std::optional<double> dollars = {};  // of a step
+  // What the prediction assumed: `nadi simulate --plan` assumes the same unless it is told otherwise.
+  std::string framework = {};                // "": not said
+  std::optional<DType> gradient_dtype = {};  // in which gradients are reduced
+  std::string collective = {};               // an algorithm; "": the fastest
+  std::string layer_times = {};              // a file; as `model` relative in the file and opened here
   bool operator==(const PlanPrediction&) const = default;
 };
 
@@ -76,6 +82,7 @@ struct PlanFile {
 struct PlanFileNames {
   std::string model;
   std::string cluster;
+  std::string layer_times = {};
 };
 
 // The prediction is the simulator's where it simulated the plan, else the estimate.
@@ -88,6 +95,10 @@ PlanFile parse_plan_file(std::string text, const std::filesystem::path& path);
 
 // The step of a data-parallel rank, and the plan for it.
 StepRequest request_of(const PlanFile& file);
+
+// What its prediction assumed, for simulate_step(): overlap, type of gradients, collectives, measured layers. What the
+// file does not say is what a prediction assumes by itself. Error as LayerTimes::read() throws.
+SimulationOptions assumed_options(const PlanFile& file, const ModelConfig& config);
 
 // Error (input), which names the file, where the step cannot be built: layers that do not add up, heads that
 // do not divide, sequences that are too long.

@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, 8> kPlanStepKeys = {
 inline constexpr std::array<std::string_view, 3> kPlanRecomputeKeys = {"granularity", "method", "layers"};
 inline constexpr std::array<std::string_view, 9> kPlanKeys = {
     "tp", "cp", "dp", "pp", "sequence_parallel", "zero", "schedule", "virtual_stages", "partition"};
-inline constexpr std::array<std::string_view, 3> kPlanPredictedKeys = {"step_time", "memory", "cost"};
+inline constexpr std::array<std::string_view, 7> kPlanPredictedKeys = {
+    "step_time", "memory", "cost", "framework", "gradient_reduction_dtype", "collective", "layer_times"};
 
 // Names of both ways to compute attention, as in --attention.
 inline constexpr std::array<std::string_view, 2> kPlanAttentions = {"fused", "unfused"};

@@ -10,6 +10,9 @@
 #include "nadi/plan/device_runs.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_file_keys.h"
+#include "nadi/sim/framework.h"
+#include "nadi/sim/layer_times.h"
+#include "nadi/sim/network_schedule.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -146,12 +149,31 @@ double dollars_of(const JsonValue& value) {
   return dollars;
 }
 
-PlanPrediction read_predicted(const JsonValue& object) {
+std::string name_at(const JsonValue& value) {
+  if (value.as_string().empty()) throw error_at(value, format("'{}' is empty", value.path()));
+  return value.as_string();
+}
+
+PlanPrediction read_predicted(const JsonValue& object, const fs::path& path) {
   object.refuse_keys_except(kPlanPredictedKeys);
   PlanPrediction predicted;
   if (const auto value = object.find("step_time")) predicted.step_time = duration_of(*value);
   if (const auto value = object.find("memory")) predicted.memory = size_of_value(*value);
   if (const auto value = object.find("cost")) predicted.dollars = dollars_of(*value);
+  if (const auto value = object.find("framework")) {
+    std::vector<std::string_view> names;
+    for (const Framework& framework : frameworks()) names.push_back(framework.name);
+    predicted.framework = names[choice_at(*value, names)];
+  }
+  if (const auto value = object.find("gradient_reduction_dtype")) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, dtype] : kDTypes) names.push_back(name);
+    predicted.gradient_dtype = kDTypes[choice_at(*value, names)].second;
+  }
+  if (const auto value = object.find("collective"))
+    predicted.collective = collective_algorithm_names()[choice_at(*value, collective_algorithm_names())];
+  if (const auto value = object.find("layer_times"))
+    predicted.layer_times = (path.parent_path() / name_at(*value)).lexically_normal().string();
   return predicted;
 }
 
@@ -186,11 +208,6 @@ std::string opened_from(const fs::path& folder, const std::string& names) {
   return result;
 }
 
-std::string name_at(const JsonValue& value) {
-  if (value.as_string().empty()) throw error_at(value, format("'{}' is empty", value.path()));
-  return value.as_string();
-}
-
 PlanFile read_plan_root(const JsonValue& root, const fs::path& path) {
   check_version(root);
   root.refuse_keys_except(kPlanFileKeys);
@@ -210,7 +227,7 @@ PlanFile read_plan_root(const JsonValue& root, const fs::path& path) {
     if (!list) throw error_at(*devices, std::move(problem), "0-3,8-11 are eight devices, by rank");
     file.devices = *std::move(list);
   }
-  if (const auto predicted = root.find("predicted")) file.predicted = read_predicted(*predicted);
+  if (const auto predicted = root.find("predicted")) file.predicted = read_predicted(*predicted, path);
   return file;
 }
 
@@ -235,6 +252,18 @@ StepRequest request_of(const PlanFile& file) {
                       .recompute = file.recompute};
   request.optimizer.kind = file.optimizer;
   return request;
+}
+
+SimulationOptions assumed_options(const PlanFile& file, const ModelConfig& config) {
+  const PlanPrediction& predicted = file.predicted;
+  const Framework* const framework = find_framework(predicted.framework);
+  SimulationOptions options{.overlap = (framework != nullptr ? *framework : frameworks().front()).overlap};
+  options.overlap.gradient_dtype = predicted.gradient_dtype.value_or(default_gradient_dtype(file.dtype));
+  if (const auto collective = collective_algorithm_named(predicted.collective))
+    options.collective = *collective;
+  if (!predicted.layer_times.empty())
+    options.retime = LayerTimes::read(predicted.layer_times).retime(config, request_of(file), file.plan);
+  return options;
 }
 
 void check_plan_file(const PlanFile& file, const fs::path& path, const ModelConfig& config) {

@@ -111,6 +111,25 @@ TEST(PlanFileTest, TimesAreWrittenExactly) {
   EXPECT_THAT(plan_file_text(file, "plan.json"), HasSubstr("\"13.796257 ms\""));
 }
 
+TEST(PlanFileTest, SaysWhatThePredictionAssumed) {
+  PlanFile file = parse_plan_file(std::string(kWrittenPlan), "plan.json");
+  const ModelConfig& config = *find_built_in_model("gpt2-xl");
+  // Nothing said: what a prediction assumes by itself.
+  EXPECT_FALSE(assumed_options(file, config).overlap.reduce_after_backward);
+  EXPECT_EQ(assumed_options(file, config).overlap.gradient_dtype, DType::kF16) << "computed in fp16";
+  file.predicted.framework = "megatron-2022";
+  file.predicted.gradient_dtype = DType::kF32;
+  file.predicted.collective = "ring";
+  const PlanFile again = parse_plan_file(plan_file_text(file, "plan.json"), "plan.json");
+  EXPECT_EQ(again.predicted, file.predicted);
+  const SimulationOptions options = assumed_options(again, config);
+  EXPECT_TRUE(options.overlap.reduce_after_backward);
+  EXPECT_EQ(options.overlap.gradient_dtype, DType::kF32);
+  EXPECT_EQ(options.collective, CollectiveAlgorithm::kRing);
+  file.predicted.layer_times = "tables/known.csv";
+  EXPECT_THAT(plan_file_text(file, "plans/plan.json"), HasSubstr("\"layer_times\": \"../tables/known.csv\""));
+}
+
 TEST(PlanFileTest, AnErrorHasThePlaceTheValueAndTheNearestChoice) {
   struct Case {
     std::string text;

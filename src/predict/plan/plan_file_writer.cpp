@@ -91,11 +91,15 @@ std::string time_text(Nanoseconds time) {
   return format("{} ns", time.count());
 }
 
-Json predicted_json(const PlanPrediction& predicted) {
+Json predicted_json(const PlanPrediction& predicted, const fs::path& folder) {
   Json json = Json::object();
   if (predicted.step_time) json["step_time"] = time_text(*predicted.step_time);
   if (predicted.memory) json["memory"] = size_text(*predicted.memory);
   if (predicted.dollars) json["cost"] = format("{:.6g} $", *predicted.dollars);
+  if (!predicted.framework.empty()) json["framework"] = predicted.framework;
+  if (predicted.gradient_dtype) json["gradient_reduction_dtype"] = name_of(*predicted.gradient_dtype);
+  if (!predicted.collective.empty()) json["collective"] = predicted.collective;
+  if (!predicted.layer_times.empty()) json["layer_times"] = path_from(folder, predicted.layer_times);
   return json;
 }
 
@@ -116,7 +120,12 @@ PlanFile plan_file_of(const PlanQuestion& question, const RankedPlan& ranked, co
                 .plan = candidate.plan,
                 .cluster = names.cluster,
                 .devices = devices_of(question.cluster, candidate.nodes),
-                .predicted = {.step_time = time}};
+                .predicted = {.step_time = time,
+                              .framework = std::string(question.framework),
+                              .gradient_dtype = question.overlap.gradient_dtype,
+                              .layer_times = names.layer_times}};
+  if (question.collective != CollectiveAlgorithm::kAuto)
+    file.predicted.collective = to_string(question.collective);
   // Runs may end with devices that no rank is left for.
   file.devices.resize(static_cast<std::size_t>(candidate.plan.world_size()));
   for (const StageEstimate& stage : ranked.estimate.stages)
@@ -135,7 +144,7 @@ std::string plan_file_text(const PlanFile& file, const fs::path& path) {
   json["plan"] = plan_json_of(file.plan);
   if (!file.cluster.empty()) json["cluster"] = cluster_from(folder, file.cluster);
   if (!file.devices.empty()) json["devices"] = device_runs_text(file.devices);
-  if (file.predicted != PlanPrediction{}) json["predicted"] = predicted_json(file.predicted);
+  if (file.predicted != PlanPrediction{}) json["predicted"] = predicted_json(file.predicted, folder);
   return dump_json(json);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -48,16 +49,20 @@ enum class PlanObjective : std::uint8_t {
 struct PlanLimits {
   std::optional<double> dollars_per_million_tokens = {};
   std::optional<Nanoseconds> step_time = {};
-  double memory_share = 1;  // of each device's memory
+  // Of each device's memory. A CUDA context and NCCL's buffers take one to three of the 80 GiB of a GPU.
+  double memory_share = 0.95;
 };
 
 struct PlanQuestion {
   ModelConfig config;
+  std::optional<double> dropout =
+      {};  // that was asked for in place of the model's own; the configuration has it
   // The step without what plans decide: batch_size and recompute are of no account here.
   StepRequest request = {};
   std::int64_t global_batch_size = 1;  // sequences of a step, on all data-parallel ranks
   Cluster cluster;
   std::optional<LayerTimes> layer_times = {};  // measured, instead of the model's
+  std::string_view framework = "nadi";  // whose overlap it is (sim/framework.h): its name, for plan files
   OverlapOptions overlap = {};
   CollectiveAlgorithm collective = CollectiveAlgorithm::kAuto;
   PlanSpace space = {};

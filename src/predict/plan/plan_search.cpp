@@ -25,6 +25,14 @@ double objective_of(PlanObjective objective, const PlanEstimate& estimate) {
   unreachable();
 }
 
+double objective_of(PlanObjective objective, const RankedPlan& plan) {
+  const double estimated = objective_of(objective, plan.estimate);
+  if (objective == PlanObjective::kMemory || !plan.simulated || plan.estimate.iteration.count() == 0)
+    return estimated;
+  return estimated * static_cast<double>(plan.simulated->count()) /
+         static_cast<double>(plan.estimate.iteration.count());
+}
+
 namespace {
 
 // Layers of all micro-batches that are simulated altogether: some seconds.
@@ -34,14 +42,6 @@ std::vector<std::int32_t> all_nodes(const Cluster& cluster) {
   std::vector<std::int32_t> nodes(cluster.kinds.size());
   for (const std::int32_t kind : cluster.nodes) ++nodes[static_cast<std::size_t>(kind)];
   return nodes;
-}
-
-// The objective as the simulator has it: memory does not change, money goes with time.
-double simulated_objective(PlanObjective objective, const RankedPlan& plan) {
-  const double estimated = objective_of(objective, plan.estimate);
-  if (objective == PlanObjective::kMemory || !plan.simulated) return estimated;
-  return estimated * static_cast<double>(plan.simulated->count()) /
-         static_cast<double>(plan.estimate.iteration.count());
 }
 
 void confirm(PlanAnswer& answer, const PlanQuestion& question, const SearchOptions& options,
@@ -58,7 +58,7 @@ void confirm(PlanAnswer& answer, const PlanQuestion& question, const SearchOptio
   }
   const auto end = answer.plans.begin() + static_cast<std::ptrdiff_t>(confirmed);
   std::stable_sort(answer.plans.begin(), end, [&](const RankedPlan& a, const RankedPlan& b) {
-    return simulated_objective(question.objective, a) < simulated_objective(question.objective, b);
+    return objective_of(question.objective, a) < objective_of(question.objective, b);
   });
 }
 

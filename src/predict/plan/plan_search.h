@@ -71,5 +71,7 @@ PlanAnswer search_plans(const PlanQuestion& question, const SearchOptions& optio
 
 // What is compared: seconds, dollars (infinite where a price is missing) or bytes.
 double objective_of(PlanObjective objective, const PlanEstimate& estimate);
+// The same as far as the simulator knows better: memory does not change, money goes with time.
+double objective_of(PlanObjective objective, const RankedPlan& plan);
 
 }  // namespace nadi::inline predict

@@ -40,4 +40,8 @@ const Framework* find_framework(std::string_view name) {
   return found == kFrameworks.end() ? nullptr : &*found;
 }
 
+DType default_gradient_dtype(DType dtype) {
+  return dtype == DType::kF16 ? DType::kF16 : DType::kF32;
+}
+
 }  // namespace nadi::inline predict

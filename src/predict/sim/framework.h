@@ -1,11 +1,11 @@
 // Programs that train, as far as they differ in how they run the same step.
 //
 //   const Framework& framework = *find_framework("megatron-2022");
-//   request.fused_attention = framework.fused_attention;
+//   request.fused_attention = framework.fused_attention.value_or(true);
 //   options.overlap = framework.overlap;
 //
 // The table is the only place that knows what they do:
-//   - nadi: what the dependencies of a program allow; attention is fused.
+//   - nadi: what the dependencies of a program allow; attention as it is asked for, or as it runs on the cluster.
 //   - megatron-2021: Megatron-LM as in the paper of SC 2021. Scores of attention go through memory.
 //     Collectives of tensor parallelism stop the computation. Stages
 //     exchange messages in batches and call cudaDeviceSynchronize() after each, so that device and host stand
@@ -15,6 +15,7 @@
 //     (LinearWithGradAccumulationAndAsyncCommunication).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,13 +25,16 @@ namespace nadi::inline predict {
 
 struct Framework {
   std::string_view name;
-  std::string_view summary;  // one line
-  bool fused_attention = true;
+  std::string_view summary;                  // one line
+  std::optional<bool> fused_attention = {};  // nullopt: takes any
   OverlapOptions overlap = {};
 };
 
 // Nadi first.
 std::span<const Framework> frameworks();
 const Framework* find_framework(std::string_view name);  // nullptr means none has this name
+
+// In which gradients are reduced in training of this type where nothing is asked for: as Megatron-LM does.
+DType default_gradient_dtype(DType dtype);
 
 }  // namespace nadi::inline predict

@@ -12,6 +12,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/calibrate/calibration.h"
+#include "nadi/calibration/calibration_question.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/launched_job.h"
@@ -23,10 +24,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/cpu/cpu_description.h"
-#include "nadi/cuda/cuda_available.h"
 #include "nadi/launch/rank_world.h"
-#include "nadi/model/config_file.h"
-#include "nadi/process/free_memory.h"
 #include "nadi/report/calibration_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
@@ -39,12 +37,8 @@ namespace fs = std::filesystem;
 
 // Where a rank of a job that this command has started writes what it measured.
 constexpr const char* kPartVariable = "NADI_CALIBRATION_PART";
-constexpr std::string_view kDefaultCalibratedModel = "gpt2";
 constexpr std::int64_t kMostCalibratedRanks = 64;
-// By default as many ranks as there are cores, but no more than these.
-constexpr std::int64_t kMostRanksUnasked = 8;
-constexpr Nanoseconds kQuickPatience{5'000'000'000};
-constexpr std::int64_t kMostPatience = 86'400;  // seconds
+constexpr std::int64_t kMostPatience = 1'000'000'000;  // seconds; larger numbers have no nanoseconds
 
 // Says now and then how far the measurements of so many ranks are.
 class CalibrationProgress : public CalibrationListener {
@@ -78,26 +72,21 @@ class CalibrationProgress : public CalibrationListener {
 };
 
 std::vector<std::int64_t> ranks_to_measure(const Flags& flags) {
-  const int cores = cpu::describe_cpu().cores;
-  std::set<std::int64_t> ranks{1};
-  if (const auto list = flags.text("--ranks")) {
-    ranks.clear();
-    for (std::size_t begin = 0; begin <= list->size();) {
-      const std::size_t end = std::min(list->find(',', begin), list->size());
-      const std::string word = list->substr(begin, end - begin);
-      const bool digits =
-          !word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == std::string::npos;
-      const std::int64_t number = digits ? std::stoll(word) : 0;
-      if (number < 1 || number > kMostCalibratedRanks)
-        throw usage_error(format("--ranks does not take '{}'", *list),
-                          format("numbers of ranks from 1 to {}, as 1,2,4", kMostCalibratedRanks));
-      check_ranks_here(flags, "--ranks", number);
-      ranks.insert(number);
-      begin = end + 1;
-    }
-  } else if (!flags.given("--device") || *flags.text("--device") == "cpu") {
-    for (std::int64_t number = 2; number <= std::min<std::int64_t>(cores, kMostRanksUnasked); number *= 2)
-      ranks.insert(number);
+  const auto list = flags.text("--ranks");
+  if (!list) return calibrated_ranks(devices()[flags.choice("--device").value_or(0)].kind);
+  std::set<std::int64_t> ranks;
+  for (std::size_t begin = 0; begin <= list->size();) {
+    const std::size_t end = std::min(list->find(',', begin), list->size());
+    const std::string word = list->substr(begin, end - begin);
+    const bool digits =
+        !word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == std::string::npos;
+    const std::int64_t number = digits ? std::stoll(word) : 0;
+    if (number < 1 || number > kMostCalibratedRanks)
+      throw usage_error(format("--ranks does not take '{}'", *list),
+                        format("numbers of ranks from 1 to {}, as 1,2,4", kMostCalibratedRanks));
+    check_ranks_here(flags, "--ranks", number);
+    ranks.insert(number);
+    begin = end + 1;
   }
   return {ranks.begin(), ranks.end()};
 }
@@ -125,48 +114,21 @@ std::vector<SampleSize> resolve_sample_sizes(const std::string& list) {
   return sizes;
 }
 
-CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
-  CalibrationOptions options;
-  options.device = resolve_device(flags);
-  if (options.device == DeviceKind::kReference)
-    throw usage_error("--device reference is not made to be fast", "measure cpu or cuda");
-  options.math = resolve_math(flags, options.device);
-  options.quick = flags.given("--quick");
-  if (const auto sizes = flags.text("--sizes")) {
-    if (options.quick) throw usage_error("--quick and --sizes both say what is measured", "give one of them");
-    options.sizes = resolve_sample_sizes(*sizes);
-  }
-  options.repetitions = flags.integer("--repeat", 1).value_or(options.repetitions);
+CalibrationQuestion calibration_question(const Flags& flags) {
+  CalibrationQuestion question{.device = resolve_device(flags),
+                               .quick = flags.given("--quick"),
+                               .repetitions = flags.integer("--repeat", 1),
+                               .threads = resolve_threads(flags),
+                               .models = flags.texts("--model")};
+  question.math = resolve_math(flags, question.device);
+  if (const auto sizes = flags.text("--sizes")) question.sizes = resolve_sample_sizes(*sizes);
   if (const auto seconds = flags.integer("--patience", 0))
-    options.patience = Nanoseconds{1'000'000'000} * std::min(*seconds, kMostPatience);
-  else if (options.quick)
-    options.patience = kQuickPatience;
-  options.threads = resolve_threads(flags);
-  if (options.threads == 0)
-    options.threads = std::max<int>(1, cpu::describe_cpu().cores / static_cast<int>(ranks));
-  std::vector<std::string> models = flags.texts("--model");
-  if (models.empty()) models.emplace_back(kDefaultCalibratedModel);
-  for (const std::string& model : models) options.models.push_back(load_model_config(model, ""));
-  if (flags.given("--dtype")) {
-    options.dtypes.clear();
-    const std::vector<std::string_view> names = dtype_names();
-    for (const std::string& name : flags.texts("--dtype"))
-      options.dtypes.push_back(
-          kDTypes[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]
-              .second);
-  }
-  if (options.device == DeviceKind::kCuda) {
-    if (!flags.given("--dtype")) options.dtypes = {DType::kBF16};
-    // Nobody else is on a GPU that is measured; its context takes some.
-    options.memory_limit =
-        Bytes{cuda::gpu_of_this_rank().memory.count() / 10 * 8 / std::max<std::int64_t>(1, ranks)};
-    return options;
-  }
-  // Half of what is free, shared by the ranks: the machine is in use.
-  if (const auto free = read_free_memory())
-    options.memory_limit =
-        std::min(options.memory_limit, Bytes{free->least().count() / (2 * std::max<std::int64_t>(1, ranks))});
-  return options;
+    question.patience = Nanoseconds{1'000'000'000} * std::min(*seconds, kMostPatience);
+  const std::vector<std::string_view> names = dtype_names();
+  for (const std::string& name : flags.texts("--dtype"))
+    question.dtypes.push_back(
+        kDTypes[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())].second);
+  return question;
 }
 
 // A machine that others use is measured with them.
@@ -212,7 +174,7 @@ class CalibrateCommand : public Command {
                .value = "MODEL",
                .help = "a model whose shapes are measured: a built-in one or a config.json; may be given "
                        "several times",
-               .fallback = std::string(kDefaultCalibratedModel),
+               .fallback = kDefaultCalibratedModel,
                .repeatable = true});
     flags.add({.names = {"--dtype"},
                .value = "TYPE",
@@ -252,7 +214,7 @@ class CalibrateCommand : public Command {
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
     const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
-    static_cast<void>(resolve_calibration(flags, ranks.front()));  // mistakes first
+    static_cast<void>(resolve(calibration_question(flags), ranks.front()));  // mistakes first
     warn_if_busy(console);
 
     const Clock clock = steady_clock();
@@ -276,7 +238,7 @@ class CalibrateCommand : public Command {
     if (ranks == 1) {
       SingleProcess world;
       CalibrationProgress progress(console, 1);
-      return calibrate(resolve_calibration(flags, 1), world, progress);
+      return calibrate(resolve(calibration_question(flags), 1), world, progress);
     }
     const fs::path part = folder.value() / format("{}.json", ranks);
     std::vector<std::string> words{"calibrate"};
@@ -296,7 +258,7 @@ class CalibrateCommand : public Command {
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();
     CalibrationProgress progress(console, world.size());
-    const Cluster measured = calibrate(resolve_calibration(flags, world.size()), world, progress);
+    const Cluster measured = calibrate(resolve(calibration_question(flags), world.size()), world, progress);
     if (world.rank() == Rank{0}) write_cluster_file(measured, part, Overwrite::kAllow);
   }
 };

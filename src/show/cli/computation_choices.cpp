@@ -10,6 +10,7 @@
 #include "nadi/devices/make_engine.h"
 #include "nadi/launch/rank_threads.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/step/step_question.h"
 
 namespace nadi::inline show {
 namespace {
@@ -19,7 +20,7 @@ bool is_dry_run(const Flags& flags) {
   return flags.find("--dry-run") != nullptr && flags.given("--dry-run");
 }
 
-constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
+const std::array<std::string_view, 2> kAttentions{attention_name(true), attention_name(false)};
 constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
                                     Recompute::Granularity::kFull};
 constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
@@ -83,10 +84,6 @@ FlagSpec attention_flag() {
           .help = "one op, or products and softmax as ops of their own",
           .fallback = std::string(attention_name(StepRequest{}.fused_attention)),
           .choices = {kAttentions.begin(), kAttentions.end()}};
-}
-
-std::string_view attention_name(bool fused) {
-  return kAttentions[fused ? kFusedAttention : 1 - kFusedAttention];
 }
 
 std::vector<FlagSpec> recompute_flags() {

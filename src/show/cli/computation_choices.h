@@ -31,7 +31,6 @@ std::vector<std::string_view> optimizer_names();
 // --attention, and the choice of it that means one op.
 FlagSpec attention_flag();
 inline constexpr std::size_t kFusedAttention = 0;
-std::string_view attention_name(bool fused);
 
 // --recompute, --recompute-method and --recompute-num-layers.
 std::vector<FlagSpec> recompute_flags();

@@ -12,17 +12,14 @@
 #include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/conversion/conversion_question.h"
 #include "nadi/convert/convert_files.h"
-#include "nadi/input/content_kind.h"
 #include "nadi/report/convert_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
-#include "nadi/trace/file_patterns.h"
 
 namespace nadi::inline show {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> kTimeUnits{"us", "ns"};
 constexpr std::array<std::string_view, 2> kGatherSizes{"part", "whole"};
@@ -78,16 +75,6 @@ void add_workload_flags(Flags& flags) {
              .group = "workloads as text"});
 }
 
-LayerWorkloadOptions workload_options(const Flags& flags, const ConvertInput& input) {
-  if (input.workload.empty())
-    for (const std::string_view flag : {"--ranks", "--model-group", "--gather-sizes"})
-      if (flags.given(flag)) throw usage_error(format("{} is for workloads as text", flag));
-  LayerWorkloadOptions options{.ranks = flags.integer("--ranks", 1),
-                               .model_group = flags.integer("--model-group", 1)};
-  if (const auto choice = flags.choice("--gather-sizes")) options.gathers_are_whole = *choice == 1;
-  return options;
-}
-
 void add_convert_output_flags(Flags& flags) {
   std::string summaries;
   std::vector<std::string_view> names;
@@ -112,68 +99,28 @@ void add_convert_output_flags(Flags& flags) {
   flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
 }
 
-// A file that was given as one kind and is of the other.
-void refuse_other(const std::vector<fs::path>& files, FileKind other, std::string_view is,
-                  std::string_view flag) {
-  for (const fs::path& file : files)
-    if (content_kind(file) == other)
-      throw usage_error(format("{} is {}", file.string(), is), format("give it with {}", flag));
-}
-
-ConvertInput resolve_input(const Flags& flags) {
-  ConvertInput input{.devices = expand_files(flags.texts("--device")),
-                     .hosts = expand_files(flags.texts("--host"))};
-  refuse_missing(input.hosts);
-  refuse_missing(input.devices);
-  refuse_other(input.hosts, FileKind::kKineto, "a profile, not a trace of the host", "--device");
-  refuse_other(input.devices, FileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
-  std::vector<std::string> words = flags.texts("--input");
+ConversionQuestion conversion_question(const Flags& flags) {
+  ConversionQuestion question{
+      .files = flags.texts("--input"),
+      .devices = flags.texts("--device"),
+      .hosts = flags.texts("--host"),
+      .output = flags.text("--output").value_or(""),
+      .format = flags.text("--format").value_or(""),
+      .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse,
+      .options = {.memory = memory_limit_of(flags),
+                  .lenient = flags.given("--lenient"),
+                  .strict = flags.given("--strict"),
+                  .simulate_only = flags.given("--simulate-only"),
+                  .num_ops = flags.given("--num-ops"),
+                  .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
+                  .rank = flags.integer("--rank", 0),
+                  .workload = {.ranks = flags.integer("--ranks", 1),
+                               .model_group = flags.integer("--model-group", 1)}}};
   if (flags.has_positional())
-    words.insert(words.end(), flags.positionals().begin(), flags.positionals().end());
-  add_files(input, words.empty() ? std::vector<fs::path>{} : expand_traces(words));
-  if (input.empty()) throw usage_error("nothing to convert", "nadi convert run_kineto.json -o run.0.et");
-  return input;
-}
-
-ConvertOutput resolve_output(const Flags& flags) {
-  const std::optional<std::string> name = flags.text("--output");
-  if (!name) throw usage_error("-o, --output is missing", "-o run.0.et writes that file");
-  if (name->ends_with('/'))
-    throw usage_error(format("-o takes a file or the start of file names, and '{}' is a folder", *name),
-                      format("-o {0}run writes {0}run.0.et", *name));
-  const std::optional<std::size_t> choice = flags.choice("--format");
-  const std::string extension = std::filesystem::path(*name).extension().string();
-  const TraceFormat* wanted = &trace_formats()[choice.value_or(0)];
-  // The name says which form of Chakra's JSON.
-  if (extension == ".jsonl" && (!choice || wanted == &trace_format("chakra-json")))
-    wanted = &trace_format("chakra-jsonl");
-  const TraceFormat& entry = *wanted;
-  ConvertOutput output{.name = *name,
-                       .is_file = false,
-                       .format = &entry,
-                       .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
-  if (extension == ".json" && !choice)
-    throw usage_error(format("unknown output format for {}", *name),
-                      "pass --format chakra-json, kineto or node-link");
-  if ((extension == ".json" || extension == ".jsonl" || extension == ".et") && extension != entry.extension)
-    throw usage_error(
-        format("--format {} writes {} files, and -o names {}", entry.name, entry.extension, *name));
-  output.is_file = extension == entry.extension;
-  return output;
-}
-
-void check_flags(const Flags& flags, const ConvertInput& input, const ConvertOutput& output) {
-  if (output.is_file && input.traces() > 1)
-    throw usage_error(
-        format("-o {} is one file, and there are {} traces", output.name.string(), input.traces()),
-        "give the start of the names, without the rank and the extension");
-  if (flags.given("--rank") && input.traces() > 1) throw usage_error("--rank is for one trace");
-  if (!input.workload.empty())
-    for (const std::string_view flag : {"--num-ops", "--simulate-only", "--time-unit", "--rank"})
-      if (flags.given(flag)) throw usage_error(format("{} does not apply to a workload as text", flag));
-  if (flags.given("--num-ops") && !input.chakra.empty())
-    throw usage_error(format("--num-ops does not apply to {}", input.chakra[0].string()),
-                      "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
+    question.files.insert(question.files.end(), flags.positionals().begin(), flags.positionals().end());
+  if (const auto choice = flags.choice("--gather-sizes"))
+    question.options.workload.gathers_are_whole = *choice == 1;
+  return question;
 }
 
 class ConvertCommand : public Command {
@@ -208,22 +155,13 @@ class ConvertCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const ConvertInput input = resolve_input(flags);
-    const ConvertOutput output = resolve_output(flags);
-    check_flags(flags, input, output);
+    if (!flags.given("--output"))
+      throw usage_error("-o, --output is missing", "-o run.0.et writes that file");
+    ResolvedTraceConversion asked = resolve(conversion_question(flags));
     ProgressLine progress(console, "MB", steady_clock());
-    const ConvertSummary summary =
-        convert_files(input, output,
-                      {.memory = memory_limit_of(flags),
-                       .lenient = flags.given("--lenient"),
-                       .strict = flags.given("--strict"),
-                       .simulate_only = flags.given("--simulate-only"),
-                       .num_ops = flags.given("--num-ops"),
-                       .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
-                       .rank = flags.integer("--rank", 0),
-                       .workload = workload_options(flags, input),
-                       .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
-                       .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});
+    asked.options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+    asked.options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
+    const ConvertSummary summary = convert_files(asked.input, asked.output, asked.options);
     if (flags.given("--json"))
       console.out << dump_json(convert_json(summary));
     else

@@ -144,7 +144,7 @@ TEST_F(ConvertCommandTest, KernelsHaveWorkWhereItIsAskedFor) {
   EXPECT_EQ(run("check out/run --simulator astra-sim-roofline").code, 0);
   const CliRun chakra = run("convert out/run.0.et -o again.0.et --num-ops");
   EXPECT_EQ(chakra.code, 2);
-  EXPECT_THAT(chakra.err, HasSubstr("--num-ops does not apply to out/run.0.et"));
+  EXPECT_THAT(chakra.err, HasSubstr("operations are not counted for out/run.0.et"));
 }
 
 TEST_F(ConvertCommandTest, OtherFormats) {

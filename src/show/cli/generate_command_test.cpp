@@ -293,10 +293,10 @@ TEST(GenerateCommand, WritesTraces) {
   EXPECT_THAT(done.err, HasSubstr("trace: out/g.0.et, out/g_kineto.json, out/g_stacks.txt\n"));
   for (const char* file : {"out/g_kineto.json", "out/g_stacks.txt"}) EXPECT_TRUE(fs::exists(file));
   // What 'nadi trace' writes without running, but for times.
-  EXPECT_EQ(
-      run("trace tiny.json --step generate --num-input-tokens 4 --num-output-tokens 5 --tensors all -o d")
-          .code,
-      0);
+  EXPECT_EQ(run("trace tiny.json --step generate --num-input-tokens 4 --num-output-tokens 5 --dtype fp32 "
+                "--tensors all -o d")
+                .code,
+            0);
   EXPECT_EQ(compare_with_dry_trace(read_chakra("out/g.0.et"), read_chakra("d.0.et")), std::nullopt);
   EXPECT_EQ(run("show out/g.0.et").code, 0);
 

@@ -1,7 +1,6 @@
 // nadi plan
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -14,8 +13,8 @@
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_question_flags.h"
-#include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/sense_limits.h"
+#include "nadi/cli/step_flags.h"
 #include "nadi/cli/watched_search.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
@@ -24,14 +23,12 @@
 #include "nadi/draw/pareto_page.h"
 #include "nadi/megatron/megatron_command.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/fleet.h"
 #include "nadi/plan/plan_explanation.h"
 #include "nadi/plan/plan_file.h"
-#include "nadi/plan/plan_front.h"
 #include "nadi/plan/plan_search.h"
+#include "nadi/prediction/planning_question.h"
 #include "nadi/report/plan_report.h"
 #include "nadi/terminal/console.h"
-#include "nadi/terminal/progress_line.h"
 
 namespace nadi::inline show {
 namespace {
@@ -39,8 +36,6 @@ namespace {
 constexpr std::int64_t kDefaultTop = 10;
 constexpr std::int64_t kMostShown = 10'000;
 constexpr std::int64_t kDefaultEffort = 1;
-// Parts of a cluster that a front is made of: a search each.
-constexpr std::int64_t kMostParts = 2000;
 
 std::int64_t wanted_top(const Flags& flags) {
   const std::int64_t top = flags.integer("--top").value_or(kDefaultTop);
@@ -129,65 +124,25 @@ void refuse_only_plan(const PlanQuestion& question) {
               format("nothing fits {} on {}: {}", question.config.name, question.cluster.name, miss), hint);
 }
 
-// The front by the simulator's times, and all other points behind it.
-// `known`: plans that are candidates for it, too.
-ConfirmedFront front_of_fleet(const PlanQuestion& question, const FleetAnswer& found,
-                              std::vector<RankedPlan> known, Console& console) {
-  std::vector<RankedPlan> best = std::move(known);
-  for (const std::size_t i : found.front) best.push_back(found.points[i].plan);
-  ProgressLine line(console, "plans of the front", steady_clock());
-  ConfirmedFront front =
-      confirmed_front(question, std::move(best), [&](std::int64_t done, std::int64_t total) {
-        line.show(done, total);
-        return !console.interrupted();
-      });
-  for (std::size_t i = 0; i < found.points.size(); ++i)
-    if (std::ranges::find(found.front, i) == found.front.end()) front.behind.push_back(found.points[i].plan);
-  return front;
+std::string fleet_note(const PlanningAnswer& answer) {
+  std::string note = format("The fastest plan on each of {} mixes of nodes; {} plans were evaluated.",
+                            with_thousands(answer.subclusters), with_thousands(answer.front_evaluated));
+  for (const FleetChoice& choice : answer.parts)
+    if (choice.step > 1)
+      note += format(" Of {}, every {} nodes were looked at.",
+                     answer.asked.question.cluster.kinds[static_cast<std::size_t>(choice.kind)].name,
+                     choice.step);
+  return note;
 }
 
-// What is asked of each mix of nodes: its fastest plan, which is its cheapest, too.
-PlanQuestion by_time(PlanQuestion question) {
-  question.objective = PlanObjective::kTime;
-  return question;
-}
-
-std::string fleet_note(const FleetAnswer& found) {
-  return format("The fastest plan on each of {} mixes of nodes; {} plans were evaluated.",
-                with_thousands(found.subclusters), with_thousands(found.evaluated));
-}
-
-// The largest of the mixes on the front; nullopt means one of them was not searched to the end.
-std::optional<double> gap_of_front(const FleetAnswer& found) {
-  double gap = 0;
-  for (const std::size_t i : found.front) {
-    if (!found.points[i].gap) return std::nullopt;
-    gap = std::max(gap, *found.points[i].gap);
-  }
-  return gap;
-}
-
-// The first `top` by what is asked for, simulated times before estimates.
-void rank_by_objective(const PlanQuestion& question, std::vector<RankedPlan>& plans, std::int64_t top) {
-  std::ranges::stable_sort(plans, {}, [&](const RankedPlan& plan) {
-    PlanEstimate known = plan.estimate;
-    if (plan.simulated && known.iteration.count() > 0) {
-      const double ratio =
-          static_cast<double>(plan.simulated->count()) / static_cast<double>(known.iteration.count());
-      known.iteration = *plan.simulated;
-      if (known.dollars_per_step) *known.dollars_per_step *= ratio;
-    }
-    return objective_of(question.objective, known);
-  });
-  if (std::ssize(plans) > top) plans.resize(static_cast<std::size_t>(top));
-}
-
-void write_pareto(const Flags& flags, const PlanView& view, std::vector<RankedPlan> behind,
-                  const std::string& note, Console& console) {
-  ParetoPage page =
-      pareto_of_plans({.question = view.question, .work = view.work, .front = view.front, .behind = behind});
-  page.subtitle = question_text(view.question, view.layer_times);
-  page.note = note;
+void write_pareto(const Flags& flags, const PlanningAnswer& answer, Console& console) {
+  const ResolvedPlanning& asked = answer.asked;
+  ParetoPage page = pareto_of_plans(
+      {.question = asked.question, .work = asked.work, .front = answer.front, .behind = answer.behind});
+  page.subtitle = question_text(asked);
+  page.note = fleet_note(answer);
+  if (std::ranges::any_of(answer.parts, [](const FleetChoice& choice) { return choice.step > 1; }))
+    console.info() << "note: " << page.note << "\n";
   const std::string path = *flags.text("--pareto");
   write_pareto_page(page, path, overwriting(flags));
   console.info() << format("pareto: {}\n", path);
@@ -204,7 +159,8 @@ PlanFile file_of(const Flags& flags, const PlanQuestion& question, const RankedP
   return plan_file_of(question, plan,
                       {.model = flags.positional(),
                        .cluster = flags.given("--fleet") ? cluster_beside(flags.text("--emit").value_or(""))
-                                                         : *flags.text("--cluster")});
+                                                         : *flags.text("--cluster"),
+                       .layer_times = flags.text("--layer-times").value_or("")});
 }
 
 MegatronText megatron_text(const Flags& flags, const PlanQuestion& question, const RankedPlan& plan) {
@@ -293,103 +249,45 @@ class PlanCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     check_files(flags);
     if (flags.given("--fleet"))
-      plan_fleet(flags, console);
-    else
-      plan_cluster(flags, console);
+      for (const std::string_view flag : {"--cluster", "--ranks"})
+        if (flags.given(flag)) throw usage_error(format("--fleet and {} contradict each other", flag));
+    ResolvedPlanning asked = resolve(planning_question(flags));
+    name_ignored_keys(asked.question.config, console);
+    WatchedSearch search(asked.question, search_options(flags), console);
+    if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
+    PlanningAnswer answer = plan(std::move(asked), search.watch());
+    search.clear_line();
+    if (answer.found.plans.empty() && answer.found.stopped) throw Interrupted{};
+    if (answer.found.plans.empty()) refuse_infeasible(answer.asked.question, answer.found);
+    if (flags.given("--pareto")) {
+      if (!flags.given("--fleet")) {
+        WatchedSearch parts(answer.asked.question, search_options(flags), console);
+        add_front(answer, parts.watch());
+      }
+      write_pareto(flags, answer, console);
+    }
+    report(flags, answer, console);
   }
 
  private:
-  static void plan_cluster(const Flags& flags, Console& console) {
-    Cluster cluster = wanted_cluster(flags, "no hardware to plan for");
-    if (const auto ranks = flags.integer("--ranks"))
-      cluster = cluster.for_ranks(static_cast<std::int32_t>(std::min<std::int64_t>(*ranks, 1 << 30)));
-    const PlanQuestion question = resolve_question(flags, std::move(cluster), console);
-    const SimulatedWork work = question_work(question);
-    WatchedSearch search(question, search_options(flags), console);
-    if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
-    const PlanAnswer answer = search_plans(question, search.options());
-    search.finish();
-    if (answer.plans.empty() && answer.stopped) throw Interrupted{};
-    if (answer.plans.empty()) refuse_infeasible(question, answer);
-    PlanView view{.question = question, .answer = answer, .work = work};
-    if (flags.given("--pareto")) draw_front(flags, view, console);
-    report(flags, view, search.options().stop, console);
-  }
-
-  static void plan_fleet(const Flags& flags, Console& console) {
-    for (const std::string_view flag : {"--cluster", "--ranks"})
-      if (flags.given(flag)) throw usage_error(format("--fleet and {} contradict each other", flag));
-    const Fleet fleet = read_fleet(*flags.text("--fleet"));
-    const PlanQuestion question = resolve_question(flags, fleet.cluster, console);
-    WatchedSearch search(question, search_options(flags), console);
-    if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
-    SearchOptions options = search.options();
-    // The one who wants to see every plan has asked for enough.
-    options.proves_front = !flags.given("--all");
-    const FleetAnswer found = search_fleet(by_time(question), fleet, options);
-    search.finish();
-    if (found.points.empty() && found.stopped) throw Interrupted{};
-    if (found.points.empty())
-      refuse_infeasible(question, search_plans(question, {.top = 1, .stop = search.options().stop}));
-    PlanAnswer answer;
-    answer.evaluated = found.evaluated;
-    answer.stopped = found.stopped;
-    ConfirmedFront front = front_of_fleet(question, found, {}, console);
-    answer.plans = front.best;
-    answer.plans.insert(answer.plans.end(), front.behind.begin(), front.behind.end());
-    rank_by_objective(question, answer.plans, wanted_top(flags));
-    for (const RankedPlan& plan : answer.plans) answer.simulated += plan.simulated ? 1 : 0;
-    PlanView view{.question = question,
-                  .answer = answer,
-                  .work = question_work(question),
-                  .front = std::move(front.best),
-                  .of_fleet = true,
-                  .subclusters = found.subclusters,
-                  .front_gap = gap_of_front(found)};
-    if (flags.given("--pareto"))
-      write_pareto(flags, view, std::move(front.behind), fleet_note(found), console);
-    report(flags, view, search.options().stop, console);
-  }
-
   // Prints and writes what was asked for.
-  static void report(const Flags& flags, PlanView& view, const std::function<bool()>& stop,
-                     Console& console) {
-    view.layer_times = flags.text("--layer-times").value_or("");
+  static void report(const Flags& flags, const PlanningAnswer& answer, Console& console) {
+    PlanView view{.answer = answer};
+    const PlanQuestion& question = answer.asked.question;
     std::optional<PlanExplanation> why;
-    if (const auto place = wanted_place(flags, "--explain"); place && !view.answer.stopped) {
-      why = explain_plan(view.question, plan_at(view.answer, "--explain", *place), stop);
+    if (const auto place = wanted_place(flags, "--explain"); place && !answer.found.stopped) {
+      why = explain_plan(question, plan_at(answer.found, "--explain", *place),
+                         [&console] { return console.interrupted(); });
       view.explanation = &*why;
       view.explained = *place;
-      view.megatron = megatron_text(flags, view.question, why->plan);
+      view.megatron = megatron_text(flags, question, why->plan);
     }
     if (flags.given("--json"))
       console.out << dump_json(plan_report_json(view));
     else
       print_plans(view, console.out, style_for(console));
-    emit(flags, view.question, view.answer, console);
-    if (view.answer.stopped || console.interrupted()) throw Interrupted{};
-  }
-
-  // On given nodes money goes with time: the front of all plans is that of the fastest on each part of the
-  // cluster.
-  static void draw_front(const Flags& flags, PlanView& view, Console& console) {
-    const PlanQuestion& question = view.question;
-    if (!view.answer.plans[0].estimate.dollars_per_step)
-      throw usage_error(format("--pareto: nodes of {} have no price", question.cluster.name),
-                        "\"price\": \"9.77 $/h\" of a node in the cluster file gives it one");
-    const Fleet parts = parts_of(question.cluster, kMostParts);
-    WatchedSearch search(question, search_options(flags), console);
-    const FleetAnswer found = search_fleet(by_time(question), parts, search.options());
-    search.finish();
-    ConfirmedFront front = front_of_fleet(question, found, view.answer.plans, console);
-    view.front = std::move(front.best);
-    std::string note = fleet_note(found);
-    for (const FleetChoice& choice : parts.choices)
-      if (choice.step > 1)
-        note += format(" Of {}, every {} nodes were looked at.",
-                       question.cluster.kinds[static_cast<std::size_t>(choice.kind)].name, choice.step);
-    if (note.find(" were looked at.") != std::string::npos) console.info() << "note: " << note << "\n";
-    write_pareto(flags, view, std::move(front.behind), note, console);
+    emit(flags, question, answer.found, console);
+    if (answer.found.stopped || console.interrupted()) throw Interrupted{};
   }
 
   static void emit(const Flags& flags, const PlanQuestion& question, const PlanAnswer& answer,

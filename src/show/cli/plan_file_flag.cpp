@@ -10,6 +10,7 @@
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/model/config_file.h"
 #include "nadi/plan/device_runs.h"
+#include "nadi/step/step_question.h"
 
 namespace nadi::inline show {
 namespace {
@@ -37,6 +38,7 @@ class PlanFiller {
     fill_batch();
     fill_computation();
     fill_split();
+    fill_assumptions();
     refuse_other_names();
   }
 
@@ -135,6 +137,19 @@ class PlanFiller {
     decide_number("--virtual-stages", "virtual_stages", plan.virtual_stages);
     if (!plan.partition.empty()) decide("--partition", "partition", dashed(plan.partition));
     agrees("--num-ranks", plan.world_size(), format("the plan has {} ranks", plan.world_size()));
+  }
+
+  // They are no part of the plan: a flag may say something else.
+  void fill_assumptions() {
+    const PlanPrediction& predicted = file_.predicted;
+    const auto fill = [&](std::string_view name, std::string value) {
+      if (has(name) && !flags_.given(name) && !value.empty()) flags_.fill(name, std::move(value));
+    };
+    fill("--framework", predicted.framework);
+    if (predicted.gradient_dtype)
+      fill("--grad-reduce-dtype", std::string(name_of(*predicted.gradient_dtype)));
+    fill("--collective", predicted.collective);
+    fill("--layer-times", predicted.layer_times);
   }
 
   // Megatron's flags for what the file decides, where they say something else.

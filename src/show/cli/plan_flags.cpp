@@ -6,28 +6,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/step/step_question.h"
 
 namespace nadi::inline show {
 namespace {
 
-// Larger numbers are typing mistakes.
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
-constexpr std::int64_t kMostStages = 100'000;
-
 constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
-
-void check_sizes(const Plan& plan) {
-  std::int64_t ranks = 1;
-  for (const std::int64_t degree : {plan.tp, plan.cp, plan.dp, plan.pp}) {
-    if (degree > kMostRanks / ranks)
-      throw usage_error(format("a plan of {} x {} x {} x {} ranks; the limit is {}", plan.tp, plan.cp,
-                               plan.dp, plan.pp, kMostRanks));
-    ranks *= degree;
-  }
-  if (plan.virtual_stages > kMostStages / plan.pp || plan.pp > kMostStages)
-    throw usage_error(
-        format("a pipeline of {} x {} stages; the limit is {}", plan.pp, plan.virtual_stages, kMostStages));
-}
 
 }  // namespace
 
@@ -116,45 +100,9 @@ Plan resolve_plan(const Flags& flags) {
   if (const auto choice = flags.choice("--zero")) plan.zero_stage = static_cast<std::int64_t>(*choice);
   if (const auto choice = flags.choice("--schedule")) plan.schedule = schedules()[*choice].kind;
   plan.virtual_stages = flags.integer("--virtual-stages").value_or(plan.virtual_stages);
-  check_sizes(plan);
+  check_degrees(plan);
   if (const auto text = flags.text("--partition")) plan.partition = parse_partition(*text);
   return plan;
-}
-
-std::string empty_stages_note(const ModelConfig& config, const Plan& plan) {
-  const std::int64_t stages = plan.pp * plan.virtual_stages;
-  if (!plan.partition.empty() || stages <= config.layers) return "";
-  const std::int64_t empty = stages - config.layers;
-  return format("{} has {} layers: {} of the {} {}stages {} none", config.name, config.layers, empty, stages,
-                plan.virtual_stages > 1 ? "virtual " : "", empty == 1 ? "has" : "have");
-}
-
-std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config, const StepRequest& request,
-                                   const Plan& plan) {
-  const bool training = request.kind == StepKind::kTrain;
-  std::vector<Setting> settings;
-  // `matters`: whether the default is worth a flag.
-  const auto add = [&](std::string_view key, std::string_view flag, Json value, bool matters) {
-    const bool given = flags.given(flag);
-    settings.push_back({.key = key,
-                        .flag = given || matters ? flag : std::string_view(),
-                        .value = std::move(value),
-                        .given = given});
-  };
-  const bool pipeline = plan.pp > 1;
-  const Json none;
-  settings.push_back({.key = "world_size", .flag = "", .value = plan.world_size()});
-  add("tp", "--tp", plan.tp, true);
-  add("cp", "--cp", plan.cp, training);
-  add("dp", "--dp", plan.dp, true);
-  add("pp", "--pp", plan.pp, training);
-  add("sequence_parallel", "--sequence-parallel", plan.sequence_parallel, training);
-  add("partition", "--partition", resolved_partition(config, plan), pipeline);
-  add("schedule", "--schedule", training ? Json(to_string(plan.schedule)) : none, pipeline);
-  add("virtual_stages", "--virtual-stages", training ? Json(plan.virtual_stages) : none,
-      plan.virtual_stages > 1);
-  add("zero", "--zero", training ? Json(plan.zero_stage) : none, plan.dp * plan.cp > 1);
-  return settings;
 }
 
 }  // namespace nadi::inline show

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "nadi/cli/step_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/parallel/plan.h"
 
@@ -23,14 +22,5 @@ std::vector<std::int64_t> parse_partition(const std::string& text);
 // All of the plan but its micro-batches, which follow from the batch. Error (usage) for what is no plan of
 // any model; whether it fits this one is for build_step() to say.
 Plan resolve_plan(const Flags& flags);
-
-// "gpt2 has 12 layers: 4 of the 16 stages have none", where an even split leaves stages without a layer; ""
-// where each has one, or the user gave the partition.
-std::string empty_stages_note(const ModelConfig& config, const Plan& plan);
-
-// The plan as it was decided, the partition written out. Defaults that say nothing (a schedule of one stage)
-// have no flag.
-std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config, const StepRequest& request,
-                                   const Plan& plan);
 
 }  // namespace nadi::inline show

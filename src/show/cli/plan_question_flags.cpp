@@ -9,11 +9,9 @@
 #include "nadi/base/nearest.h"
 #include "nadi/base/read_number.h"
 #include "nadi/cli/plan_flags.h"
-#include "nadi/cli/plan_limits.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/parallel/step_check.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi::inline show {
@@ -23,9 +21,6 @@ constexpr std::string_view kSpaceGroup = "which plans may be taken";
 // Larger numbers are typing mistakes, and longer lists, too.
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 30;
 constexpr std::size_t kMostValues = 1000;
-
-// A CUDA context and NCCL's buffers take one to three of the 80 GiB of a GPU.
-constexpr double kDefaultMemoryShare = 0.95;
 
 constexpr std::array<std::string_view, 3> kObjectives{"time", "cost", "memory"};
 constexpr std::array<std::string_view, 3> kRecomputed{"none", "selective", "full"};
@@ -88,7 +83,7 @@ std::vector<std::string_view> schedule_names() {
   return names;
 }
 
-PlanSpace resolve_space(const Flags& flags) {
+PlanSpace space_of(const Flags& flags) {
   PlanSpace space{.tp = number_list(flags, "--tp"),
                   .dp = number_list(flags, "--dp"),
                   .pp = number_list(flags, "--pp"),
@@ -97,31 +92,14 @@ PlanSpace resolve_space(const Flags& flags) {
                   .zero_stages = number_list(flags, "--zero", 0),
                   .uneven_partitions = !flags.given("--even"),
                   .unused_devices = !flags.given("--no-unused")};
-  for (const std::int64_t stage : space.zero_stages)
-    if (stage > 1)
-      throw usage_error(format("--zero: no stage {}", stage), "0, or 1, which splits the optimizer's state");
   for (const std::size_t choice : choice_list(flags, "--sequence-parallel", kOffOn))
     space.sequence_parallel.push_back(choice == 1);
   for (const std::size_t choice : choice_list(flags, "--recompute", kRecomputed))
     space.recompute.push_back({.granularity = static_cast<Recompute::Granularity>(choice)});
   for (const std::size_t choice : choice_list(flags, "--schedule", schedule_names()))
     space.schedules.push_back(schedules()[choice].kind);
-  if (const auto text = flags.text("--partition")) {
-    if (flags.given("--even")) throw usage_error("--partition and --even contradict each other");
-    space.partition = parse_partition(*text);
-  }
+  if (const auto text = flags.text("--partition")) space.partition = parse_partition(*text);
   return space;
-}
-
-PlanLimits resolve_limits(const Flags& flags, std::int64_t tokens_per_step) {
-  PlanLimits limits;
-  if (const auto text = flags.text("--budget"))
-    limits.dollars_per_million_tokens = parse_budget(*text, tokens_per_step);
-  if (const auto text = flags.text("--deadline")) limits.step_time = parse_deadline(*text, tokens_per_step);
-  limits.memory_share = flags.number("--memory-share").value_or(kDefaultMemoryShare);
-  if (limits.memory_share == 0 || limits.memory_share > 1)
-    throw usage_error(format("--memory-share {}: a share above 0 and up to 1", limits.memory_share));
-  return limits;
 }
 
 void add_space_flags(Flags& flags) {
@@ -180,29 +158,25 @@ void add_question_flags(Flags& flags) {
              .help =
                  "plans may fill so much of each device's memory; the context of a GPU and buffers of NCCL "
                  "take some",
-             .fallback = format("{}", kDefaultMemoryShare),
+             .fallback = format("{}", PlanLimits{}.memory_share),
              .group = kGoal});
   add_space_flags(flags);
   add_prediction_flags(flags);
-  add_unsplit_step_flags(flags, kPredictedDtypeFallback);
+  add_unsplit_step_flags(flags);
 }
 
-PlanQuestion resolve_question(const Flags& flags, Cluster cluster, Console& console) {
-  ResolvedStep step = resolve_unsplit_step(flags, console);
-  use_default_dtype(flags, cluster, cluster.device_count(), step);
-  check_request(step.config, step.request);
-  PlanQuestion question{.config = std::move(step.config),
-                        .request = step.request,
-                        .global_batch_size = step.request.batch_size,
-                        .cluster = std::move(cluster)};
-  question.overlap.gradient_dtype = gradient_dtype(flags, step.request);
-  question.collective = given_collective(flags);
-  if (const auto file = flags.text("--layer-times")) question.layer_times = LayerTimes::read(*file);
-  question.space = resolve_space(flags);
+PlanningQuestion planning_question(const Flags& flags) {
+  PlanningQuestion question{.step = unsplit_step_question(flags),
+                            .on = prediction_question(flags),
+                            .fleet = flags.text("--fleet").value_or(""),
+                            .ranks = flags.integer("--ranks"),
+                            .space = space_of(flags),
+                            .budget = flags.text("--budget").value_or(""),
+                            .deadline = flags.text("--deadline").value_or(""),
+                            .memory_share = flags.number("--memory-share"),
+                            .front = flags.given("--pareto")};
   if (const auto choice = flags.choice("--objective"))
     question.objective = static_cast<PlanObjective>(*choice);
-  question.limits = resolve_limits(
-      flags, checked_multiply(question.global_batch_size, question.request.seq_length, "tokens of a step"));
   return question;
 }
 

@@ -1,11 +1,23 @@
 #include "nadi/cli/prediction_flags.h"
 
-#include "nadi/base/error.h"
-#include "nadi/cli/cluster_flag.h"
+#include <string>
+#include <vector>
+
 #include "nadi/cli/computation_choices.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/model/compute_dtypes.h"
+#include "nadi/sim/framework.h"
 
 namespace nadi::inline show {
+namespace {
+
+std::vector<std::string_view> framework_names() {
+  std::vector<std::string_view> names;
+  for (const Framework& framework : frameworks()) names.push_back(framework.name);
+  return names;
+}
+
+}  // namespace
 
 void add_prediction_flags(Flags& flags) {
   flags.add({.names = {"--collective"},
@@ -20,6 +32,14 @@ void add_prediction_flags(Flags& flags) {
                      "(MODEL_DEVICE_TP) and all_values (embedding, layers, head, in seconds per sequence)",
              .fallback = "none",
              .group = "hardware"});
+  flags.add({.names = {"--framework"},
+             .value = "NAME",
+             .help =
+                 "what trains: how communication and computation run beside each other, and which attention "
+                 "(docs/simulation.md)",
+             .fallback = std::string(frameworks()[0].name),
+             .choices = framework_names(),
+             .group = "training"});
   flags.add({.names = {"--grad-reduce-dtype"},
              .value = "TYPE",
              .help = "in which gradients are reduced over ranks; training",
@@ -28,31 +48,15 @@ void add_prediction_flags(Flags& flags) {
              .group = "training"});
 }
 
-CollectiveAlgorithm given_collective(const Flags& flags) {
-  const auto choice = flags.choice("--collective");
-  return choice ? static_cast<CollectiveAlgorithm>(*choice) : CollectiveAlgorithm::kAuto;
-}
-
-// Nobody trains in fp32 on a GPU that computes faster in 16 bits; fp16 is the type that all of them have.
-void use_default_dtype(const Flags& flags, const Cluster& cluster, std::int64_t devices, ResolvedStep& step) {
-  if (flags.given("--dtype") || flags.given("--fp8")) return;
-  for (std::int64_t number = 0; number < devices; ++number) {
-    const DeviceSpec& device = cluster.device(DeviceId{static_cast<std::int32_t>(number)});
-    if (device.type != DeviceType::kGpu || device.peak(DType::kF16) <= device.peak(DType::kF32)) return;
-  }
-  step.request.dtype = DType::kF16;
-  for (Setting& setting : step.settings)
-    if (setting.key == "dtype") setting.value = name_of(DType::kF16);
-}
-
-DType gradient_dtype(const Flags& flags, const StepRequest& request) {
-  if (const auto choice = flags.choice("--grad-reduce-dtype")) return kDTypes[*choice].second;
-  return request.dtype == DType::kF16 ? DType::kF16 : DType::kF32;
-}
-
-Cluster wanted_cluster(const Flags& flags, const std::string& missing) {
-  if (auto cluster = given_cluster(flags)) return *std::move(cluster);
-  throw usage_error(missing, "name it with --cluster; 'nadi clusters' lists what is known");
+PredictionQuestion prediction_question(const Flags& flags) {
+  PredictionQuestion question{.cluster = flags.text("--cluster").value_or(""),
+                              .layer_times = flags.text("--layer-times").value_or("")};
+  if (const auto choice = flags.choice("--framework")) question.framework = frameworks()[*choice].name;
+  if (const auto choice = flags.choice("--grad-reduce-dtype"))
+    question.gradient_dtype = kDTypes[*choice].second;
+  if (const auto choice = flags.choice("--collective"))
+    question.collective = static_cast<CollectiveAlgorithm>(*choice);
+  return question;
 }
 
 }  // namespace nadi::inline show

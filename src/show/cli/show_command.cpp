@@ -1,8 +1,5 @@
 // nadi show
-#include <algorithm>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -16,15 +13,12 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/devices/make_engine.h"
-#include "nadi/engine/engine_memory.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/parallel/model_parameters.h"
-#include "nadi/parallel/step_program.h"
-#include "nadi/parallel/step_summary.h"
 #include "nadi/report/step_json.h"
+#include "nadi/report/step_settings.h"
 #include "nadi/report/step_text.h"
-#include "nadi/report/step_view.h"
 #include "nadi/report/trace_report.h"
+#include "nadi/step/step_answer.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
@@ -44,40 +38,11 @@ void show_trace(const Flags& flags, Console& console) {
     print_trace(summary, console.out, {.style = style_for(console), .more = ", in --json"});
 }
 
-Rank resolve_rank(const Flags& flags, const Plan& plan) {
-  const std::int64_t rank = flags.integer("--rank", 0).value_or(0);
-  if (rank >= plan.world_size())
-    throw usage_error(format("--rank {} is outside of the plan, which has {} rank{}", rank, plan.world_size(),
-                             plan.world_size() == 1 ? "" : "s"),
-                      plan.world_size() == 1 ? "--tp, --cp, --dp and --pp make more"
-                                             : format("ranks are 0 to {}", plan.world_size() - 1));
-  return Rank{static_cast<std::int32_t>(rank)};
-}
-
-std::vector<DeviceEntry> devices_with_planned_memory() {
-  std::vector<DeviceEntry> found;
-  std::ranges::copy_if(devices(), std::back_inserter(found), &DeviceEntry::plans_memory);
-  return found;
-}
-
 std::vector<std::string_view> names_of_devices() {
   std::vector<std::string_view> names;
-  for (const DeviceEntry& entry : devices_with_planned_memory()) names.push_back(entry.name);
+  for (const DeviceEntry& entry : devices())
+    if (entry.plans_memory) names.push_back(entry.name);
   return names;
-}
-
-DeviceView view_of(const DeviceEntry& device, const Program& program, const MathOptions& math) {
-  const KernelPlan kernels = plan_kernels(device.kind, program, {.math = math});
-  DeviceView view{.name = device.name, .memory = engine_memory(program, kernels)};
-  for (const Instruction& instruction : program.instructions) {
-    const Section& section = program.section(instruction.section);
-    const std::span ops = program.graph_of(section).ops();
-    for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
-      view.ops += definition(ops[i].kind).op_class != OpClass::kView;
-    for (const PlannedKernel& kernel : kernels.graphs[section.graph])
-      view.kernels += kernel.first_op >= section.first_op && kernel.end_op <= section.end_op;
-  }
-  return view;
 }
 
 void show_model(const Flags& flags, Console& console) {
@@ -88,25 +53,19 @@ void show_model(const Flags& flags, Console& console) {
   for (const std::string_view flag : {"--json", "--per-layer", "--device"})
     if (flags.given("--graph") && flags.given(flag))
       throw usage_error(format("{} does not apply to --graph", flag), "--graph prints ops as text");
-  const ResolvedStep step = resolve_step(flags, console);
-  const Rank rank = resolve_rank(flags, step.plan);
-  const std::int64_t stage = coordinates_of(step.plan, rank).pp;
-  const auto device = flags.choice("--device");
-  std::optional<Program> program;  // for those who want to see its ops
-  if (flags.given("--graph") || device) program = build_step(step.config, step.request, step.plan, stage);
-  if (flags.given("--graph")) return print_sections(*program, console);
-  StepView view{
-      .step = step,
-      .place = place_of(step.config, step.plan, rank),
-      .summary = program ? summarize(*program) : summarize_step(step.config, step.request, step.plan, stage),
-      .model_parameters = model_parameters(step.config)};
-  if (device)
-    view.device = view_of(devices_with_planned_memory()[*device], *program,
-                          {.deterministic = flags.given("--deterministic")});
+  const RankQuestion question{.step = step_question(flags),
+                              .rank = flags.integer("--rank", 0).value_or(0),
+                              .device = flags.text("--device").value_or(""),
+                              .deterministic = flags.given("--deterministic")};
+  const ResolvedStep step = resolve(question);
+  note_step(step, console);
+  if (flags.given("--graph")) return print_sections(program_of(question, step), console);
+  const StepAnswer answer = describe_step(question, step);
   if (flags.given("--json"))
-    console.out << dump_json(step_json(view));
+    console.out << dump_json(step_json(answer));
   else
-    print_step(view, flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
+    print_step(answer, step_settings(step, [&](std::string_view flag) { return flags.given(flag); }),
+               flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
 }
 
 class ShowCommand : public Command {

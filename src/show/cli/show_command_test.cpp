@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const char* const kGpt2 = "show gpt2 --batch-size 4 --seq-length 512";
+const char* const kGpt2 = "show gpt2 --batch-size 4 --seq-length 512 --dtype fp32";
 
 Json phase(const Json& shown, std::string_view name) {
   for (const Json& entry : shown["phases"])
@@ -88,7 +88,8 @@ TEST(ShowModel, MemoryIsThatOfTheParts) {
   EXPECT_EQ(half["parameters_bytes"], 2LL * 124439808);
   EXPECT_EQ(half["optimizer_state_bytes"], 12LL * 124439808);
   // Keys and values of 12 layers, 768 wide, 10 + 5 tokens, fp32: nothing follows the sixth.
-  const Json cached = run_json("show gpt2 --step generate --num-input-tokens 10 --num-output-tokens 6");
+  const Json cached =
+      run_json("show gpt2 --step generate --num-input-tokens 10 --num-output-tokens 6 --dtype fp32");
   EXPECT_EQ(cached["memory"]["caches_bytes"], 2 * 12 * 768 * 15 * 4);
 }
 
@@ -128,7 +129,7 @@ TEST(ShowModel, BlocksThatDifferAreRowsOfTheirOwn) {
 }
 
 TEST(ShowModel, GraphPrintsEverySection) {
-  const std::string out = run("show gpt2 --seq-length 8 --graph").out;
+  const std::string out = run("show gpt2 --seq-length 8 --dtype fp32 --graph").out;
   EXPECT_TRUE(out.starts_with("# graph 1 of 2\n"));
   const std::size_t forward = out.find("\n# section forward\n");
   const std::size_t backward = out.find("\n# section backward\n");

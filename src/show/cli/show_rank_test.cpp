@@ -121,9 +121,9 @@ TEST(ShowRank, FitsTheTerminal) {
 TEST(ShowRank, RefusesRanksThatAreNot) {
   EXPECT_EQ(run(at_rank(12)).code, 2);
   EXPECT_EQ(run(at_rank(12)).err,
-            "error: --rank 12 is outside of the plan, which has 12 ranks\n  hint: ranks are 0 to 11\n");
+            "error: rank 12 is outside of the plan, which has 12 ranks\n  hint: ranks are 0 to 11\n");
   EXPECT_EQ(run("show gpt2 --rank 1").err,
-            "error: --rank 1 is outside of the plan, which has 1 rank\n"
+            "error: rank 1 is outside of the plan, which has 1 rank\n"
             "  hint: --tp, --cp, --dp and --pp make more\n");
   EXPECT_THAT(run(kJob + " --rank=-1").err,
               HasSubstr("error: --rank takes a whole number of at least 0, not '-1'\n"));

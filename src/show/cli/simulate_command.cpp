@@ -10,11 +10,9 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
-#include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
-#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
@@ -22,19 +20,15 @@
 #include "nadi/cli/step_flags.h"
 #include "nadi/cli/step_metadata.h"
 #include "nadi/cli/strict_flag.h"
-#include "nadi/cluster/catalogue.h"
-#include "nadi/cluster/what_if.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/model_parameters.h"
-#include "nadi/parallel/stage_programs.h"
+#include "nadi/prediction/simulation_question.h"
 #include "nadi/report/simulation_report.h"
 #include "nadi/report/step_json.h"
-#include "nadi/sim/framework.h"
-#include "nadi/sim/layer_times.h"
 #include "nadi/sim/network_fault.h"
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
@@ -46,8 +40,6 @@
 namespace nadi::inline show {
 namespace {
 
-constexpr std::uint64_t kDefaultJitterSeed = 1;
-
 std::vector<SlowRank> slow_ranks(const Flags& flags, std::int64_t ranks) {
   std::vector<SlowRank> slow;
   if (const auto list = flags.text("--slow"))
@@ -56,19 +48,18 @@ std::vector<SlowRank> slow_ranks(const Flags& flags, std::int64_t ranks) {
   return slow;
 }
 
-SimulationOptions simulation_options(const Flags& flags, std::int64_t ranks) {
-  SimulationOptions options;
-  if (const auto choice = flags.choice("--network")) options.network = static_cast<NetworkDetail>(*choice);
-  options.collective = given_collective(flags);
-  for (const std::string& link : flags.texts("--fail-link")) options.faults.push_back(parse_link_fault(link));
-  options.symmetry = !flags.given("--no-symmetry");
-  options.slow = slow_ranks(flags, ranks);
+void fill_conditions(const Flags& flags, std::int64_t ranks, SimulationConditions& conditions) {
+  if (const auto choice = flags.choice("--network")) conditions.network = static_cast<NetworkDetail>(*choice);
+  for (const std::string& link : flags.texts("--fail-link"))
+    conditions.faults.push_back(parse_link_fault(link));
+  conditions.symmetry = !flags.given("--no-symmetry");
+  conditions.slow = slow_ranks(flags, ranks);
   if (flags.given("--seed") && !flags.given("--jitter"))
     throw usage_error("--seed needs --jitter", "without jitter nothing is random");
-  options.jitter = {
-      .deviation = flags.number("--jitter", 1).value_or(0),
-      .seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(kDefaultJitterSeed))};
-  return options;
+  Jitter& jitter = conditions.jitter;
+  jitter.deviation = flags.number("--jitter", 1).value_or(jitter.deviation);
+  if (const auto seed = flags.integer("--seed", 0)) jitter.seed = static_cast<std::uint64_t>(*seed);
+  conditions.what_if = flags.texts("--what-if");
 }
 
 std::optional<Nanoseconds> measured_time(const Flags& flags) {
@@ -80,28 +71,10 @@ std::optional<Nanoseconds> measured_time(const Flags& flags) {
   return time;
 }
 
-void check_ranks(std::int64_t ranks, const Cluster& cluster) {
-  if (ranks > cluster.device_count())
-    throw Error(ErrorKind::kInfeasible, {},
-                format("{} ranks need as many devices, and {} has {}", with_thousands(ranks), cluster.name,
-                       with_thousands(cluster.device_count())),
-                "take a larger cluster ('dgx-h100x128' has 128 nodes), or a plan of fewer ranks");
-}
-
-// What is simulated, on any cluster.
+// What was simulated, and how its files are written.
 struct Subject {
-  std::string name;
-  std::int64_t ranks = 0;
-  const ResolvedStep* step = nullptr;  // nullptr means of traces
-  std::optional<SimulatedWork> work = {};
-  std::function<SimulationResult(const Cluster&)> simulate;
-  std::function<SimulatedFileReport(const SimulationResult&, const std::string& prefix, Overwrite)>
-      write_traces;
-  std::function<void(const SimulationResult&, TimelineView&)> draw;
-  std::string layer_times = {};
-  std::optional<DType> gradient_dtype = {};
-  std::vector<DeviceId> placement = {};  // by rank; empty means rank r on device r
-  const Framework* framework = nullptr;
+  std::function<SimulatedFileReport(const std::string& prefix, Overwrite)> write_traces;
+  std::function<void(TimelineView&)> draw;
 };
 
 Overwrite overwrite_of(const Flags& flags) {
@@ -124,54 +97,30 @@ void check_outputs(const Flags& flags) {
   if (timeline && overwrite_of(flags) == Overwrite::kRefuse) refuse_existing(*timeline);
 }
 
-void write_outputs(const Subject& subject, const SimulationResult& result, const Flags& flags,
-                   Console& console) {
+void write_outputs(const Subject& subject, const SimulationView& view, const Flags& flags, Console& console) {
   if (const auto prefix = flags.text("--et-out")) {
     // Not ended from outside: temporaries would stay.
     const Interruption::Hold hold(console.interruption, "writing the predicted traces");
-    const SimulatedFileReport written = subject.write_traces(result, *prefix, overwrite_of(flags));
+    const SimulatedFileReport written = subject.write_traces(*prefix, overwrite_of(flags));
     console.info() << format("{} predicted trace{}: {}.0.et{}\n", with_thousands(written.files),
                              written.files == 1 ? "" : "s", *prefix, written.files == 1 ? "" : ", ...");
   }
   if (const auto page = flags.text("--timeline")) {
-    TimelineView view;
-    subject.draw(result, view);
-    view.title = subject.name;
-    view.subtitle = format("predicted: {}", to_string(result.iteration_time));
-    write_timeline_page(view, *page, overwrite_of(flags));
+    TimelineView timeline;
+    subject.draw(timeline);
+    timeline.title = view.subject;
+    timeline.subtitle = format("predicted: {}", to_string(view.result.iteration_time));
+    write_timeline_page(timeline, *page, overwrite_of(flags));
     console.info() << format("timeline: {}\n", *page);
   }
 }
 
-void simulate_and_print(const Subject& subject, const Cluster& cluster, const Flags& flags,
-                        Console& console) {
-  const SimulatedWork* const work = subject.work ? &*subject.work : nullptr;
-  const std::optional<Nanoseconds> measured = measured_time(flags);
-  check_outputs(flags);
-  const SimulationResult result = subject.simulate(cluster);
-  SimulationView view{.subject = subject.name,
-                      .cluster = cluster,
-                      .result = result,
-                      .step = subject.step,
-                      .figures = simulation_figures(result, cluster, work, subject.placement),
-                      .layer_times = subject.layer_times,
-                      .gradient_dtype = subject.gradient_dtype,
-                      .framework = subject.framework,
-                      .measured = measured};
-  for (const std::string& change : flags.texts("--what-if")) {
-    Cluster other = cluster;
-    apply_what_if(other, change);
-    const SimulationResult changed = subject.simulate(other);
-    view.what_if.push_back(
-        {.change = change,
-         .iteration_time = changed.iteration_time,
-         .dollars_per_step = simulation_figures(changed, other, work, subject.placement).dollars_per_step});
-  }
+void report(const Subject& subject, const SimulationView& view, const Flags& flags, Console& console) {
   if (const std::string problem = out_of_memory_text(view); !problem.empty())
     console.warnings() << "warning: " << problem << "\n";
   if (const std::string note = few_micro_batches_text(view); !note.empty())
     console.info() << "note: " << note << "\n";
-  write_outputs(subject, result, flags, console);
+  write_outputs(subject, view, flags, console);
   if (flags.given("--json"))
     console.out << dump_json(simulation_json(view));
   else
@@ -179,41 +128,12 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
 }
 
 // --cluster, else that of the plan file, with the places of its ranks there.
-Cluster cluster_for(const PlannedFlags& planned, std::int64_t ranks, std::vector<DeviceId>& placement) {
-  const bool of_plan = planned.file && !planned.flags.given("--cluster") && !planned.file->cluster.empty();
-  if (of_plan) {
-    placement = placed_devices(*planned.file);
-    return *cluster_of_plan(*planned.file, planned.path);
-  }
-  const Cluster cluster = wanted_cluster(planned.flags, "no hardware to simulate");
-  return cluster.for_ranks(static_cast<std::int32_t>(ranks));
-}
-
-std::vector<std::string_view> framework_names() {
-  std::vector<std::string_view> names;
-  for (const Framework& framework : frameworks()) names.push_back(framework.name);
-  return names;
-}
-
-// What frameworks do differently is known of training only.
-const Framework& wanted_framework(const Flags& flags, StepKind kind) {
-  const auto choice = flags.choice("--framework");
-  if (choice && kind != StepKind::kTrain)
-    throw usage_error(format("--framework does not apply to --step {}", to_string(kind)),
-                      "what frameworks do differently is known of --step train");
-  return frameworks()[choice.value_or(0)];
-}
-
-// --attention, else that of --framework, else what runs on the cluster; a plan file says it itself.
-void use_default_attention(const PlannedFlags& planned, const Framework& framework, const Cluster& cluster,
-                           ResolvedStep& step) {
-  const bool named = planned.flags.given("--framework");
-  if (planned.flags.given("--attention") || step.request.kind != StepKind::kTrain) return;
-  if (planned.file && !named) return;
-  const bool fused = named ? framework.fused_attention : cluster.attention != "unfused";
-  step.request.fused_attention = fused;
-  for (Setting& setting : step.settings)
-    if (setting.key == "attention") setting.value = attention_name(fused);
+void use_cluster_of_plan(const PlannedFlags& planned, SimulationQuestion& question, Console& console) {
+  if (!planned.file || planned.flags.given("--cluster") || planned.file->cluster.empty()) return;
+  question.placement = placed_devices(*planned.file);
+  question.on.hardware = cluster_of_plan(*planned.file, planned.path);
+  for (const std::string& note : placement_notes(*planned.file, planned.path, false))
+    console.info() << "note: " << note << "\n";
 }
 
 void simulate_model(const PlannedFlags& planned, Console& console) {
@@ -222,60 +142,44 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
        {"--durations", "--ranks", "--degrees", "--recorded-on", "--lenient", "--strict", "--max-memory"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
-  ResolvedStep step = resolve_step(flags, console);
-  const bool trains = step.request.kind == StepKind::kTrain;
-  if (flags.given("--grad-reduce-dtype") && !trains)
-    throw usage_error(format("--grad-reduce-dtype does not apply to --step {}", to_string(step.request.kind)),
-                      "gradients are reduced in --step train");
-  const std::int64_t ranks = step.plan.world_size();
-  std::vector<DeviceId> placement;
-  const Cluster cluster = cluster_for(planned, ranks, placement);
-  check_ranks(ranks, cluster);
-  if (!placement.empty())
-    for (const std::string& note : placement_notes(*planned.file, planned.path, false))
-      console.info() << "note: " << note << "\n";
-  use_default_dtype(flags, cluster, ranks, step);
-  SimulationOptions options = simulation_options(flags, ranks);
-  options.placement = placement;
-  const Framework& framework = wanted_framework(flags, step.request.kind);
-  use_default_attention(planned, framework, cluster, step);
-  options.overlap = framework.overlap;
-  if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step.request);
-  const std::string layer_times = flags.text("--layer-times").value_or("");
-  if (!layer_times.empty())
-    options.retime = LayerTimes::read(layer_times).retime(step.config, step.request, step.plan);
-  const StagePrograms programs(step.config, step.request, step.plan);
-  simulate_and_print(
-      {.name = step.config.name,
-       .ranks = ranks,
-       .step = &step,
-       .work = step_work(step),
-       .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); },
-       .write_traces =
-           [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
-             SimulatedFileOptions options = file_options(overwrite, console);
-             options.metadata = step_metadata(resolved_json(step, model_parameters(step.config)));
-             const DeviceSpec& device = cluster.device(DeviceId{0});
-             options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
-             options.metadata.emplace_back("device_name", device.product);
-             return write_simulated_step(programs, result, prefix, options);
-           },
-       .draw = [&](const SimulationResult& result,
-                   TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
-       .layer_times = layer_times,
-       .gradient_dtype = options.overlap.gradient_dtype,
-       .placement = placement,
-       .framework = trains ? &framework : nullptr},
-      cluster, flags, console);
-}
-
-const DeviceSpec* recorded_device(const Flags& flags) {
-  const auto name = flags.text("--recorded-on");
-  if (!name) return nullptr;
-  if (const DeviceSpec* device = find_device(*name)) return device;
-  std::vector<std::string> known;
-  for (const DeviceSpec& device : catalogue_devices()) known.push_back(device.name);
-  throw usage_error(format("--recorded-on: unknown device '{}'", *name), did_you_mean(*name, known));
+  SimulationQuestion question{.step = step_question(flags), .on = prediction_question(flags)};
+  if (question.step.kind != StepKind::kTrain)
+    for (const std::string_view flag : {"--grad-reduce-dtype", "--framework"})
+      if (flags.given(flag))
+        throw usage_error(format("{} does not apply to --step {}", flag, to_string(question.step.kind)),
+                          flag == "--framework" ? "what frameworks do differently is known of --step train"
+                                                : "gradients are reduced in --step train");
+  fill_conditions(flags, question.step.plan.world_size(), question.conditions);
+  use_cluster_of_plan(planned, question, console);
+  const std::optional<Nanoseconds> measured = measured_time(flags);
+  check_outputs(flags);
+  ResolvedSimulation asked = resolve(question);
+  note_step(asked.step, console);
+  const SimulationAnswer answer = simulate(std::move(asked));
+  const ResolvedStep& step = answer.asked.step;
+  const Cluster& cluster = answer.asked.cluster;
+  report({.write_traces =
+              [&](const std::string& prefix, Overwrite overwrite) {
+                SimulatedFileOptions options = file_options(overwrite, console);
+                options.metadata = step_metadata(resolved_json(step, model_parameters(step.config)));
+                const DeviceSpec& device = cluster.device(DeviceId{0});
+                options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
+                options.metadata.emplace_back("device_name", device.product);
+                return write_simulated_step(*answer.programs, answer.result, prefix, options);
+              },
+          .draw =
+              [&](TimelineView& view) {
+                timeline_from_simulated_step(view, *answer.programs, answer.result, {});
+              }},
+         {.subject = step.config.name,
+          .cluster = cluster,
+          .result = answer.result,
+          .assumed = answer.asked.assumed,
+          .step = &step,
+          .figures = answer.figures,
+          .what_if = answer.what_if,
+          .measured = measured},
+         flags, console);
 }
 
 void simulate_trace_files(const Flags& flags, Console& console) {
@@ -295,36 +199,35 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   reading.note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; };
   const TraceSet set = read_trace_set(paths, reading);
   progress.reset();
-  TraceSimulationOptions traces{.ranks = flags.integer("--ranks"), .recorded_on = recorded_device(flags)};
-  if (const auto degrees = flags.text("--degrees")) {
-    if (!traces.ranks) throw usage_error("--degrees needs --ranks", "it says how the recorded run is scaled");
-    traces.degrees = parse_trace_degrees(*degrees, set.traces().empty() ? 1 : set.traces().back().rank + 1);
-  }
-  const std::int64_t ranks = traces.ranks.value_or(set.traces().empty() ? 1 : set.traces().back().rank + 1);
-  const Cluster cluster =
-      wanted_cluster(flags, "no hardware to simulate").for_ranks(static_cast<std::int32_t>(ranks));
-  check_ranks(ranks, cluster);
-  // What was recorded on one device says nothing of another's time.
-  const bool other_device =
-      traces.recorded_on != nullptr && traces.recorded_on->name != cluster.device(DeviceId{0}).name;
-  traces.durations = other_device ? TraceDurations::kModel : TraceDurations::kRecorded;
+  TraceSimulationQuestion question{.on = prediction_question(flags),
+                                   .ranks = flags.integer("--ranks"),
+                                   .degrees = flags.text("--degrees").value_or(""),
+                                   .recorded_on = flags.text("--recorded-on").value_or("")};
   if (const auto choice = flags.choice("--durations"))
-    traces.durations = static_cast<TraceDurations>(*choice);
-  const SimulationOptions options = simulation_options(flags, ranks);
+    question.durations = static_cast<TraceDurations>(*choice);
+  fill_conditions(flags, question.ranks.value_or(recorded_ranks(set)), question.conditions);
+  const std::optional<Nanoseconds> measured = measured_time(flags);
+  check_outputs(flags);
+  const TraceSimulationAnswer answer = simulate(set, question);
   const std::size_t files = set.traces().size();
-  simulate_and_print(
-      {.name = files == 1 ? flags.positionals()[0] : format("{} traces", files),
-       .ranks = ranks,
-       .simulate = [&](const Cluster& on) { return simulate_traces(set, on, options, traces); },
-       .write_traces =
-           [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
-             return write_simulated_traces(paths, quiet, result, prefix, file_options(overwrite, console));
-           },
-       .draw =
-           [&](const SimulationResult& result, TimelineView& view) {
-             timeline_from_simulated_traces(view, paths, quiet, result, {.recorded = set.has_times()});
-           }},
-      cluster, flags, console);
+  report({.write_traces =
+              [&](const std::string& prefix, Overwrite overwrite) {
+                return write_simulated_traces(paths, quiet, answer.result, prefix,
+                                              file_options(overwrite, console));
+              },
+          .draw =
+              [&](TimelineView& view) {
+                timeline_from_simulated_traces(view, paths, quiet, answer.result,
+                                               {.recorded = set.has_times()});
+              }},
+         {.subject = files == 1 ? flags.positionals()[0] : format("{} traces", files),
+          .cluster = answer.cluster,
+          .result = answer.result,
+          .assumed = answer.assumed,
+          .figures = answer.figures,
+          .what_if = answer.what_if,
+          .measured = measured},
+         flags, console);
 }
 
 // One word that is no file with a trace is a model, and its mistakes are those of a model.
@@ -383,7 +286,7 @@ class SimulateCommand : public Command {
     flags.add({.names = {"--seed"},
                .value = "N",
                .help = "of --jitter: the same seed gives the same times",
-               .fallback = format("{}", kDefaultJitterSeed),
+               .fallback = format("{}", Jitter{}.seed),
                .group = "faults and variety"});
     flags.add({.names = {"--lenient"}, .help = "skip damaged records", .group = "traces"});
     add_strict_flag(flags, "traces");
@@ -431,14 +334,7 @@ class SimulateCommand : public Command {
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    flags.add({.names = {"--framework"},
-               .value = "NAME",
-               .help = "what trains: how communication and computation run beside each other "
-                       "(docs/simulation.md)",
-               .fallback = std::string(frameworks()[0].name),
-               .choices = framework_names(),
-               .group = "training"});
-    add_step_flags(flags, kPredictedDtypeFallback);
+    add_step_flags(flags);
     flags.show_first(
         {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
   }

@@ -61,7 +61,9 @@ TEST(Simulate, TakesTheAttentionThatRunsOnTheCluster) {
   const std::string line = "simulate gpt2-tiny --seq-length 32 --cluster a10-8x4 ";
   EXPECT_EQ(run_json(line)["step"]["attention"], "unfused");
   EXPECT_EQ(run_json(line + "--attention fused")["step"]["attention"], "fused");
-  EXPECT_EQ(run_json(line + "--framework nadi")["step"]["attention"], "fused");
+  EXPECT_EQ(run_json(line + "--framework nadi"), run_json(line)) << "the default, typed";
+  EXPECT_EQ(run_json(line + "--framework megatron-2022 --attention fused")["step"]["attention"], "fused");
+  EXPECT_EQ(run_json(line)["assumed"]["attention_from"], "cluster");
   EXPECT_THAT(run(line).out, HasSubstr("unfused attention"));
 }
 
@@ -185,7 +187,7 @@ TEST(Simulate, PredictedTracesSayWhatTheyAre) {
 
 TEST(Simulate, TracesOnOtherHardwareAndMoreRanks) {
   const WorkingFolder folder;
-  ASSERT_EQ(run("trace gpt2-tiny --seq-length 16 --dp 2 -o dry").code, 0);
+  ASSERT_EQ(run("trace gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 -o dry").code, 0);
   const double two = iteration("dry --cluster dgx-h100");
   EXPECT_EQ(two, iteration("gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 --cluster dgx-h100"));
   EXPECT_NE(two, iteration("dry --cluster aws-g4dn"));

@@ -128,7 +128,8 @@ class TraceCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     const TraceOutput output = resolve_trace_output(flags);
-    const ResolvedStep step = resolve_step(with_plan_file(flags).flags, console);
+    const ResolvedStep step = resolve_step(step_question(with_plan_file(flags).flags));
+    note_step(step, console);
     const std::optional<std::string> list = flags.text("--ranks");
     if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
     const Json resolved = resolved_json(step, model_parameters(step.config));

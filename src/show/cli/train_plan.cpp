@@ -6,6 +6,7 @@
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/pipeline.h"
+#include "nadi/step/step_question.h"
 
 namespace nadi::inline show {
 

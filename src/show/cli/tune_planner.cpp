@@ -9,16 +9,17 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/plan_question_flags.h"
-#include "nadi/cli/prediction_flags.h"
+#include "nadi/cli/step_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/megatron_command.h"
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/plan_file.h"
+#include "nadi/prediction/planning_question.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
@@ -39,6 +40,19 @@ std::vector<std::string> partition_words(const ModelConfig& config, const PlanFi
     words.insert(words.end(), flag.values.begin(), flag.values.end());
   }
   return words;
+}
+
+// Names that the study keeps as texts.
+DType dtype_of(const std::string& name) {
+  for (const auto& [known, dtype] : kDTypes)
+    if (known == name) return dtype;
+  throw usage_error(format("--dtype does not take '{}'", name), did_you_mean(name, dtype_names()));
+}
+
+OptimizerKind optimizer_of(const std::string& name) {
+  for (const OptimizerKind kind : kOptimizers)
+    if (to_string(kind) == name) return kind;
+  throw usage_error(format("--optimizer does not take '{}'", name), did_you_mean(name, optimizer_names()));
 }
 
 // Says what the planner does, once it takes longer than a moment.
@@ -93,8 +107,7 @@ void add_planner_flags(Flags& flags) {
   add({"--gpus"}, "N", "GPUs that PROGRAM uses", "all of --cluster");
   add({"--global-batch-size"}, "N", "sequences of a step", "the preset's");
   add({"--seq-length"}, "N", "tokens per sequence", "the model's");
-  add({"--dtype"}, "TYPE", "type of parameters and activations: fp32, bf16, fp16",
-      "fp16 on GPUs; fp32 on CPUs");
+  add({"--dtype"}, "TYPE", "type of parameters and activations: fp32, bf16, fp16", kDefaultDtypeRule);
   add({"--plan"}, "FILE",
       "a plan of 'nadi plan --emit', which is tried first; its model, cluster and batch stand in for the "
       "flags "
@@ -171,19 +184,15 @@ void add_planned_partition(const PlannedRun& planned, TuneSpace& space) {
 TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) : tune_(tune) {
   if (!tune.planned.any()) return;
   const PlannedRun& planned = tune.planned;
-  std::vector<std::string> words{planned.model, "--cluster", planned.cluster, "--global-batch-size",
-                                 format("{}", planned.global_batch_size)};
-  if (planned.seq_length > 0) words.insert(words.end(), {"--seq-length", format("{}", planned.seq_length)});
-  if (!planned.dtype.empty()) words.insert(words.end(), {"--dtype", planned.dtype});
-  if (planned.fp8) words.push_back("--fp8");
-  if (!planned.attention.empty()) words.insert(words.end(), {"--attention", planned.attention});
-  if (!planned.optimizer.empty()) words.insert(words.end(), {"--optimizer", planned.optimizer});
-  Flags flags;
-  flags.set_positional({.name = "MODEL", .help = ""});
-  add_cluster_flag(flags, "the hardware", "required");
-  add_question_flags(flags);
-  flags.parse(words);
-  question_ = resolve_question(flags, wanted_cluster(flags, "no hardware to plan for"), console);
+  StepQuestion step{
+      .model = planned.model, .global_batch_size = planned.global_batch_size, .fp8 = planned.fp8};
+  if (planned.seq_length > 0) step.seq_length = planned.seq_length;
+  if (!planned.dtype.empty()) step.dtype = dtype_of(planned.dtype);
+  if (!planned.attention.empty()) step.fused_attention = planned.attention == attention_name(true);
+  if (!planned.optimizer.empty()) step.optimizer.kind = optimizer_of(planned.optimizer);
+  ResolvedPlanning asked = resolve({.step = std::move(step), .on = {.cluster = planned.cluster}});
+  name_ignored_keys(asked.question.config, console);
+  question_ = std::move(asked.question);
   points_.emplace(tune.space);
   guide_.emplace(*question_, *points_, GuideOptions{.gpus = planned.gpus});
 }

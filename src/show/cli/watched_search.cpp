@@ -14,8 +14,8 @@ constexpr std::chrono::milliseconds kLongestEnd{5000};
 
 }  // namespace
 
-WatchedSearch::WatchedSearch(const PlanQuestion& question, SearchOptions options, Console& console)
-    : question_(question),
+WatchedSearch::WatchedSearch(PlanQuestion question, SearchOptions options, Console& console)
+    : question_(std::move(question)),
       options_(std::move(options)),
       console_(console),
       hold_(console.interruption, "the best plans so far", kLongestEnd),
@@ -40,6 +40,17 @@ void WatchedSearch::take(const PlanCandidate& candidate, const PlanEstimate& est
   if (lines_.size() < kBlock) return;
   csv_->write(lines_);
   lines_.clear();
+}
+
+PlanningWatch WatchedSearch::watch() {
+  return {.search = options_,
+          .front =
+              [this](std::int64_t done, std::int64_t total) {
+                if (!front_line_) front_line_.emplace(console_, "plans of the front", steady_clock());
+                front_line_->show(done, total);
+                return !console_.interrupted();
+              },
+          .searched = [this] { finish(); }};
 }
 
 void WatchedSearch::finish() {

@@ -1,7 +1,8 @@
 #include "nadi/draw/pareto_from_plans.h"
 
 #include "nadi/base/format.h"
-#include "nadi/report/plan_figures.h"
+#include "nadi/prediction/planning_figures.h"
+#include "nadi/report/plan_texts.h"
 
 namespace nadi::inline show {
 namespace {

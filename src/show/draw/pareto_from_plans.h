@@ -9,9 +9,11 @@
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 
-namespace nadi::inline show {
-
+namespace nadi::inline ask {
 struct SimulatedWork;
+}  // namespace nadi::inline ask
+
+namespace nadi::inline show {
 
 struct ParetoPlans {
   const PlanQuestion& question;

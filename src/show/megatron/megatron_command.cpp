@@ -5,6 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/plan/device_runs.h"
+#include "nadi/sim/framework.h"
 
 namespace nadi::inline show {
 namespace {
@@ -86,6 +87,7 @@ class MegatronWriter {
     lines_.line(split());
     lines_.line(batch());
     lines_.line(computation());
+    lines_.line(reductions());
     lines_.line(data());
     result_.command = lines_.text();
     name_what_differs();
@@ -94,7 +96,8 @@ class MegatronWriter {
 
   MegatronPlanFlags flags() {
     MegatronPlanFlags all;
-    for (const std::vector<std::string>& words : {shape(), variety(), split(), batch(), computation()})
+    for (const std::vector<std::string>& words :
+         {shape(), variety(), split(), batch(), computation(), reductions()})
       for (const std::string& word : words) add_given(word, all.flags);
     for (MegatronPlanFlag& flag : left_out())
       if (std::ranges::find(all.flags, flag.name, &MegatronPlanFlag::name) == all.flags.end())
@@ -154,6 +157,9 @@ class MegatronWriter {
            "the layers " + result_.layout);
     absent({"--bf16", "--fp16"}, format("{}", to_string(file_.dtype)));
     absent({"--fp8-format"}, "");
+    const Framework* const framework = find_framework(file_.predicted.framework);
+    if (framework != nullptr && framework->overlap.reduce_after_backward)
+      absent({"--overlap-grad-reduce"}, "reductions behind the backward pass");
     absent({"--recompute-granularity", "--recompute-method", "--recompute-num-layers"}, "");
     // The same as --recompute-granularity selective.
     if (file_.recompute.granularity != Recompute::Granularity::kSelective)
@@ -301,6 +307,25 @@ class MegatronWriter {
       words.push_back(format("--recompute-method {} --recompute-num-layers {}",
                              to_string(file_.recompute.method), file_.recompute.layers));
     if (file_.optimizer == OptimizerKind::kSgd) words.emplace_back("--optimizer sgd");
+    return words;
+  }
+
+  // As the prediction has them: beside the backward pass or behind it, and in which type. Megatron-LM reduces
+  // behind it, fp16 gradients in fp16 and bf16 gradients in fp32, unless it is told otherwise.
+  std::vector<std::string> reductions() {
+    if (file_.plan.dp * file_.plan.cp < 2) return {};
+    std::vector<std::string> words;
+    const Framework* const framework = find_framework(file_.predicted.framework);
+    if (framework != nullptr && !framework->overlap.reduce_after_backward)
+      words.emplace_back("--overlap-grad-reduce");
+    const auto reduced = file_.predicted.gradient_dtype;
+    if (reduced == DType::kF32 && file_.dtype == DType::kF16)
+      words.emplace_back("--accumulate-allreduce-grads-in-fp32");
+    else if (reduced == DType::kBF16 && file_.dtype == DType::kBF16)
+      words.emplace_back("--grad-reduce-in-bf16");
+    else if (reduced && reduced != file_.dtype && reduced != DType::kF32)
+      result_.problems.push_back(format("Megatron-LM does not reduce gradients of {} in {}",
+                                        to_string(file_.dtype), to_string(*reduced)));
     return words;
   }
 

@@ -122,6 +122,25 @@ TEST(MegatronCommandTest, TypesRecomputationAndZeroHaveTheirFlags) {
                               "--normalization RMSNorm --use-rope-scaling "
                               "--swiglu --disable-bias-linear --untie-embeddings-and-output-weights")));
 }
+
+// What the planner took for granted is on the command line, and nothing where it said nothing.
+TEST(MegatronCommandTest, ReductionsRunAsThePredictionHasThem) {
+  PlanFile file = plan_of("gpt2-xl", {.dp = 4});
+  EXPECT_THAT(command_of(file).command, Not(HasSubstr("--overlap-grad-reduce")));
+  file.predicted = {.framework = "nadi", .gradient_dtype = DType::kF16};
+  EXPECT_THAT(command_of(file).command,
+              AllOf(HasSubstr("--overlap-grad-reduce"), Not(HasSubstr("grads-in-fp32"))));
+  file.predicted = {.framework = "megatron-2022", .gradient_dtype = DType::kF32};
+  EXPECT_THAT(command_of(file).command, AllOf(Not(HasSubstr("--overlap-grad-reduce")),
+                                              HasSubstr("--accumulate-allreduce-grads-in-fp32")));
+  file.dtype = DType::kBF16;
+  EXPECT_THAT(command_of(file).command, Not(HasSubstr("grads-in-fp32"))) << "its own default";
+  file.predicted.gradient_dtype = DType::kBF16;
+  EXPECT_THAT(command_of(file).command, HasSubstr("--grad-reduce-in-bf16"));
+  file.plan.dp = 1;
+  EXPECT_THAT(command_of(file).command, Not(HasSubstr("--grad-reduce-in-bf16"))) << "nothing is reduced";
+}
+
 // tests/megatron_flags_read_test.py has Megatron-LM itself say so.
 TEST(MegatronCommandTest, FlagsThatOlderVersionsLackAreNamed) {
   PlanFile file = plan_of("llama3.1-8b", {.pp = 2, .micro_batches = 4, .partition = {15, 17}});

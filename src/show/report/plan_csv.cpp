@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/rates.h"
-#include "nadi/report/plan_figures.h"
+#include "nadi/report/plan_texts.h"
 
 namespace nadi::inline show {
 namespace {

@@ -6,6 +6,8 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/rates.h"
+#include "nadi/prediction/planning_figures.h"
+#include "nadi/report/plan_texts.h"
 #include "nadi/tables/report_facts.h"
 #include "nadi/tables/report_table.h"
 #include "nadi/terminal/wrap.h"

@@ -6,7 +6,7 @@
 
 #include "nadi/base/json.h"
 #include "nadi/plan/plan_explanation.h"
-#include "nadi/report/plan_figures.h"
+#include "nadi/prediction/simulation_figures.h"
 #include "nadi/tables/report_style.h"
 
 namespace nadi::inline show {

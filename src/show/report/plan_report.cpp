@@ -8,13 +8,17 @@
 #include "nadi/base/rates.h"
 #include "nadi/base/version.h"
 #include "nadi/model/compute_dtypes.h"
+#include "nadi/prediction/planning_figures.h"
+#include "nadi/report/assumptions_report.h"
 #include "nadi/report/plan_explanation_report.h"
+#include "nadi/report/plan_texts.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi::inline show {
 namespace {
 
 constexpr std::size_t kSearchColumn = 8;
+constexpr std::size_t kAssumedColumn = 12;
 
 std::string_view name_of_objective(PlanObjective objective) {
   switch (objective) {
@@ -65,21 +69,22 @@ ReportCell optional_number(const std::optional<double>& number) {
 }
 
 std::string search_words(const PlanView& view) {
-  const PlanAnswer& answer = view.answer;
+  const PlanAnswer& answer = view.answer.found;
+  const bool of_fleet = view.answer.asked.fleet.has_value();
+  const std::optional<double>& front_gap = view.answer.front_gap;
   std::string text = format("{} plan{} evaluated", with_thousands(answer.evaluated),
                             answer.evaluated == 1 ? " was" : "s were");
-  if (view.of_fleet) text += format(" on {} mixes of nodes", with_thousands(view.subclusters));
+  if (of_fleet) text += format(" on {} mixes of nodes", with_thousands(view.answer.subclusters));
   if (answer.out_of_memory > 0)
     text += format("; {} setting{} not fit in memory", with_thousands(answer.out_of_memory),
                    answer.out_of_memory == 1 ? " does" : "s do");
   text +=
       format("; {} simulated.", answer.simulated == 1 ? "1 was" : with_thousands(answer.simulated) + " were");
   if (answer.stopped) text += " The search was interrupted.";
-  if (view.of_fleet) {
-    if (view.front_gap)
-      text +=
-          " Proven for each mix of the front: by estimate, no plan on all of its nodes is faster" +
-          (*view.front_gap <= 0 ? std::string(".") : format(" by more than {:.2g}%.", *view.front_gap * 100));
+  if (of_fleet) {
+    if (front_gap)
+      text += " Proven for each mix of the front: by estimate, no plan on all of its nodes is faster" +
+              (*front_gap <= 0 ? std::string(".") : format(" by more than {:.2g}%.", *front_gap * 100));
     else
       text += " Not every mix of the front was searched for a proof.";
     return text;
@@ -125,7 +130,8 @@ Json stages_json(const PlanQuestion& question, const PlanEstimate& estimate) {
 
 Json explanations_json(const PlanView& view) {
   if (view.explanation == nullptr) return Json::array();
-  Json why = explanation_json(*view.explanation, view.question, view.work, view.explained);
+  Json why =
+      explanation_json(*view.explanation, view.answer.asked.question, view.answer.asked.work, view.explained);
   why["megatron"] = {{"partition", view.megatron.partition},
                      {"layout", view.megatron.layout},
                      {"command", view.megatron.command},
@@ -149,13 +155,16 @@ void print_megatron(const MegatronText& megatron, std::ostream& out, const Repor
 Json plans_json(const PlanView& view, std::span<const RankedPlan> plans) {
   Json list = Json::array();
   for (const RankedPlan& plan : plans)
-    list.push_back(ranked_plan_json(view.question, view.work, plan, std::int64_t(list.size()) + 1));
+    list.push_back(ranked_plan_json(view.answer.asked.question, view.answer.asked.work, plan,
+                                    std::int64_t(list.size()) + 1));
   return list;
 }
 
 }  // namespace
 
-std::string question_text(const PlanQuestion& question, const std::string& layer_times) {
+std::string question_text(const ResolvedPlanning& asked) {
+  const PlanQuestion& question = asked.question;
+  const std::string& layer_times = asked.assumed.layer_times;
   std::string text = format("global batch {} x {} tokens, {}", with_thousands(question.global_batch_size),
                             with_thousands(question.request.seq_length), name_of(question.request.dtype));
   if (question.overlap.gradient_dtype)
@@ -243,9 +252,11 @@ Json ranked_plan_json(const PlanQuestion& question, const SimulatedWork& work, c
 }
 
 Json plan_report_json(const PlanView& view) {
-  const PlanQuestion& question = view.question;
-  const PlanAnswer& answer = view.answer;
+  const PlanQuestion& question = view.answer.asked.question;
+  const PlanAnswer& answer = view.answer.found;
   const PlanLimits& limits = question.limits;
+  const std::string& layer_times = view.answer.asked.assumed.layer_times;
+  const bool of_fleet = view.answer.asked.fleet.has_value();
   return {{"nadi_version", version()},
           {"model", question.config.name},
           {"cluster", question.cluster.name},
@@ -255,7 +266,8 @@ Json plan_report_json(const PlanView& view) {
           {"dtype", name_of(question.request.dtype)},
           {"gradient_dtype",
            question.overlap.gradient_dtype ? Json(name_of(*question.overlap.gradient_dtype)) : Json(nullptr)},
-          {"layer_times", view.layer_times.empty() ? Json(nullptr) : Json(view.layer_times)},
+          {"layer_times", layer_times.empty() ? Json(nullptr) : Json(layer_times)},
+          {"assumed", assumptions_json(view.answer.asked.assumed)},
           {"limits",
            {{"dollars_per_million_tokens", optional_json(limits.dollars_per_million_tokens)},
             {"step_time_s", seconds_json(limits.step_time)},
@@ -264,27 +276,30 @@ Json plan_report_json(const PlanView& view) {
            {{"evaluated", answer.evaluated},
             {"out_of_memory", answer.out_of_memory},
             {"simulated", answer.simulated},
-            {"subclusters", view.subclusters},
-            {"lower_bound", view.of_fleet ? Json(nullptr) : Json(answer.lower_bound)},
-            {"gap", view.of_fleet ? optional_json(view.front_gap) : Json(answer.gap)},
+            {"subclusters", of_fleet ? view.answer.subclusters : 1},
+            {"lower_bound", of_fleet ? Json(nullptr) : Json(answer.lower_bound)},
+            {"gap", of_fleet ? optional_json(view.answer.front_gap) : Json(answer.gap)},
             {"interrupted", answer.stopped}}},
           {"plans", plans_json(view, answer.plans)},
-          {"front", plans_json(view, view.front)},
+          {"front", plans_json(view, view.answer.front)},
           {"explanations", explanations_json(view)}};
 }
 
 void print_plans(const PlanView& view, std::ostream& out, const ReportStyle& style) {
-  const PlanQuestion& question = view.question;
+  const ResolvedPlanning& asked = view.answer.asked;
+  const PlanQuestion& question = asked.question;
   out << style.heading(format("{} on {}", question.config.name, question.cluster.name)) << "  "
-      << question_text(question, view.layer_times) << "\n";
+      << question_text(asked) << "\n"
+      << facts_text(assumption_facts(asked.assumed), kAssumedColumn, style.width);
   const auto print = [&](std::string_view title, std::span<const RankedPlan> plans) {
     out << "\n"
         << style.heading(title) << "\n"
-        << table_text(plans_table(question, view.work, plans),
+        << table_text(plans_table(question, asked.work, plans),
                       {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
   };
-  print(best_words(question.objective), view.answer.plans);
-  if (!view.front.empty()) print("Pareto front: no plan is both faster and cheaper", view.front);
+  print(best_words(question.objective), view.answer.found.plans);
+  if (!view.answer.front.empty())
+    print("Pareto front: no plan is both faster and cheaper", view.answer.front);
   if (view.explanation != nullptr) {
     print_explanation(*view.explanation, question, view.explained, out, style);
     print_megatron(view.megatron, out, style);

@@ -7,7 +7,9 @@
 
 #include "nadi/cluster/catalogue.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/prediction/planning_figures.h"
 #include "nadi/report/plan_csv.h"
+#include "nadi/report/plan_texts.h"
 
 namespace nadi::inline show {
 namespace {
@@ -72,12 +74,11 @@ TEST(PlanTexts, NameNodesAndLayers) {
 }
 
 TEST(PlanReport, FitsNarrowTerminals) {
-  const PlanQuestion question = mixed_question();
-  PlanAnswer answer;
-  answer.plans = {mixed_plan()};
-  answer.evaluated = 592;
-  answer.gap = 0.031;
-  const PlanView view{.question = question, .answer = answer, .work = question_work(question)};
+  PlanningAnswer answer{.asked = {.question = mixed_question(), .work = question_work(mixed_question())}};
+  answer.found.plans = {mixed_plan()};
+  answer.found.evaluated = 592;
+  answer.found.gap = 0.031;
+  const PlanView view{.answer = answer};
   for (const std::size_t width : {80u, 100u, 160u}) {
     std::ostringstream out;
     print_plans(view, out, {.width = width, .table_width = width});

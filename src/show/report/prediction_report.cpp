@@ -4,6 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
+#include "nadi/prediction/comparison_question.h"
 #include "nadi/tables/report_table.h"
 
 namespace nadi::inline show {
@@ -43,38 +44,38 @@ ReportTable offenders_table(const ComparisonResult& result) {
 
 }  // namespace
 
-Json prediction_json(const PredictionView& view) {
-  const ComparisonResult& result = view.result;
+Json prediction_json(const ComparisonAnswer& answer) {
+  const ComparisonResult& result = answer.result;
   return {{"nadi_version", version()},
-          {"cluster", view.cluster},
-          {"ranks", view.ranks},
+          {"cluster", answer.cluster.name},
+          {"ranks", answer.ranks},
           {"measured_iteration_s", to_seconds(result.measured_iteration)},
-          {"predicted_iteration_s", to_seconds(view.predicted_iteration)},
-          {"iteration_error", view.iteration_error()},
-          {"steps", view.steps},
-          {"disturbed_steps", view.disturbed},
-          {"steps_left_out", view.left_out},
+          {"predicted_iteration_s", to_seconds(answer.predicted_iteration)},
+          {"iteration_error", answer.iteration_error()},
+          {"steps", answer.steps},
+          {"disturbed_steps", answer.disturbed},
+          {"steps_left_out", answer.left_out},
           {"compared_nodes", result.nodes},
           {"nodes_without_time", result.without_time},
           {"median_error", result.median_error},
           {"computed_measured_s", to_seconds(result.computed_measured)},
           {"computed_predicted_s", to_seconds(result.computed_predicted)},
-          {"times_measured", view.sources.measured},
-          {"times_interpolated", view.sources.interpolated},
-          {"times_modelled", view.sources.model},
+          {"times_measured", answer.sources.measured},
+          {"times_interpolated", answer.sources.interpolated},
+          {"times_modelled", answer.sources.model},
           {"nodes_without_work", result.without_work},
           {"kinds", table_json(compared_kinds_table(result))},
           {"offenders", table_json(offenders_table(result))}};
 }
 
-void print_prediction(const PredictionView& view, std::ostream& out, const ReportStyle& style) {
-  const ComparisonResult& result = view.result;
+void print_prediction(const ComparisonAnswer& answer, std::ostream& out, const ReportStyle& style) {
+  const ComparisonResult& result = answer.result;
   out << format("iteration   measured {}, predicted {} on {}: {:+.1f}%\n",
-                to_string(result.measured_iteration), to_string(view.predicted_iteration), view.cluster,
-                100 * view.iteration_error());
-  if (view.disturbed > 0)
-    out << format("disturbed   {} of {} steps{}\n", view.disturbed, view.steps + view.left_out,
-                  view.left_out > 0
+                to_string(result.measured_iteration), to_string(answer.predicted_iteration),
+                answer.cluster.name, 100 * answer.iteration_error());
+  if (answer.disturbed > 0)
+    out << format("disturbed   {} of {} steps{}\n", answer.disturbed, answer.steps + answer.left_out,
+                  answer.left_out > 0
                       ? ", left out: more than 2% of the processor time was stolen or taken by others"
                       : ": more than 2% of the processor time was stolen or taken by others");
   out << format("kernels     measured {}, predicted {} per step of a rank\n",
@@ -82,8 +83,8 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
   out << format("single ops  median error {:.1f}% of {}\n", 100 * result.median_error,
                 with_thousands(result.nodes));
   out << format("times       {} measured, {} interpolated, {} modelled",
-                with_thousands(view.sources.measured), with_thousands(view.sources.interpolated),
-                with_thousands(view.sources.model));
+                with_thousands(answer.sources.measured), with_thousands(answer.sources.interpolated),
+                with_thousands(answer.sources.model));
   if (result.without_work > 0)
     out << format("; {} kernels of unknown work keep their times and are not compared",
                   with_thousands(result.without_work));

@@ -7,6 +7,7 @@
 #include "nadi/base/version.h"
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/model_parameters.h"
+#include "nadi/report/assumptions_report.h"
 #include "nadi/report/simulation_tables.h"
 #include "nadi/report/step_json.h"
 #include "nadi/tables/report_facts.h"
@@ -101,15 +102,9 @@ std::vector<std::string> pipeline_words(const SimulationView& view) {
 std::vector<std::string> dtype_words(const SimulationView& view) {
   if (view.step == nullptr) return {};
   std::vector<std::string> words{std::string(name_of(view.step->request.dtype))};
-  if (view.gradient_dtype)
-    words.push_back(format("with gradients reduced in {}", name_of(*view.gradient_dtype)));
+  if (view.assumed.overlap.gradient_dtype)
+    words.push_back(format("with gradients reduced in {}", name_of(*view.assumed.overlap.gradient_dtype)));
   return words;
-}
-
-std::vector<std::string> framework_words(const SimulationView& view) {
-  if (view.framework == nullptr) return {};
-  return {format("{}:", view.framework->name), format("{},", view.framework->summary),
-          view.step->request.fused_attention ? "fused attention" : "unfused attention"};
 }
 
 std::vector<std::string> measured_words(const SimulationView& view) {
@@ -121,7 +116,7 @@ std::vector<std::string> measured_words(const SimulationView& view) {
       format("predicted is {:.1f}% {}", std::abs(ratio - 1) * 100, ratio >= 1 ? "longer" : "shorter")};
   // Layer times alone, without what the step does besides: when they say more than the whole took, they are
   // not those of this run.
-  if (!view.layer_times.empty() && ratio > 1.03)
+  if (!view.assumed.layer_times.empty() && ratio > 1.03)
     words.push_back(format("(so these layer times are too long by about {:.0f}%)", (ratio - 1) * 100));
   return words;
 }
@@ -137,7 +132,7 @@ std::vector<ReportFact> figure_facts(const SimulationView& view) {
   add("of that", pipeline_words(view));
   add("measured", measured_words(view));
   add("computed in", dtype_words(view));
-  add("trained by", framework_words(view));
+  for (ReportFact& fact : assumption_facts(view.assumed)) facts.push_back(std::move(fact));
   add("throughput", throughput_words(figures));
   if (figures.model_flops_utilization)
     add("MFU",
@@ -220,7 +215,7 @@ std::string out_of_memory_text(const SimulationView& view) {
 }
 
 std::string few_micro_batches_text(const SimulationView& view) {
-  if (view.step == nullptr || view.framework == nullptr) return "";
+  if (view.step == nullptr || view.assumed.framework == nullptr) return "";
   const std::int64_t stages = view.step->plan.pp, micro_batches = view.step->plan.micro_batches;
   if (micro_batches >= stages || stages < 2) return "";
   double idle = 0;
@@ -245,8 +240,10 @@ Json simulation_json(const SimulationView& view) {
     for (const char* part : {"model", "step", "plan"}) root[part] = resolved.at(part);
   }
   root["world_size"] = view.result.ranks;
-  root["gradient_reduction_dtype"] = view.gradient_dtype ? Json(name_of(*view.gradient_dtype)) : Json();
-  root["framework"] = view.framework != nullptr ? Json(view.framework->name) : Json();
+  root["gradient_reduction_dtype"] =
+      view.assumed.overlap.gradient_dtype ? Json(name_of(*view.assumed.overlap.gradient_dtype)) : Json();
+  root["framework"] = view.assumed.framework != nullptr ? Json(view.assumed.framework->name) : Json();
+  root["assumed"] = assumptions_json(view.assumed);
   root["samples_per_s"] = value_or_null(figures.samples_per_second);
   root["tokens_per_s"] = value_or_null(figures.tokens_per_second);
   root["model_flops_utilization"] = value_or_null(figures.model_flops_utilization);

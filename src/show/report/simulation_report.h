@@ -7,29 +7,19 @@
 #include <vector>
 
 #include "nadi/base/json.h"
-#include "nadi/report/simulation_figures.h"
-#include "nadi/sim/framework.h"
+#include "nadi/prediction/simulation_question.h"
 #include "nadi/tables/report_style.h"
 
 namespace nadi::inline show {
-
-// The same step with a changed cluster.
-struct WhatIfResult {
-  std::string change;  // "link.nvlink.bandwidth=2x"
-  Nanoseconds iteration_time = {};
-  std::optional<double> dollars_per_step = {};
-};
 
 struct SimulationView {
   std::string subject;  // the model, or the traces
   const Cluster& cluster;
   const SimulationResult& result;
+  const PredictionAssumptions& assumed;
   const ResolvedStep* step = nullptr;  // nullptr means of traces
   SimulationFigures figures = {};
-  std::string layer_times = {};              // the file that has them; "" for none
-  std::optional<DType> gradient_dtype = {};  // in which gradients are reduced
-  const Framework* framework = nullptr;      // nullptr means of traces, and where nothing is trained
-  std::vector<WhatIfResult> what_if = {};
+  std::vector<WhatIfAnswer> what_if = {};
   std::optional<Nanoseconds> measured = {};  // what the user says that it took
 };
 

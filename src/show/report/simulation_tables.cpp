@@ -155,7 +155,7 @@ ReportTable what_if_table(const SimulationView& view) {
                                 {"change_of_time", "change", CellKind::kChange},
                                 {"dollars_per_step", "$ per step", CellKind::kFigure}}};
   const double base = static_cast<double>(view.result.iteration_time.count());
-  for (const WhatIfResult& result : view.what_if)
+  for (const WhatIfAnswer& result : view.what_if)
     table.rows.push_back(
         {result.change, result.iteration_time.count(),
          base > 0 ? ReportCell(static_cast<double>(result.iteration_time.count()) / base - 1) : ReportCell(),

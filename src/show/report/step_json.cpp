@@ -3,8 +3,9 @@
 #include "nadi/base/version.h"
 #include "nadi/parallel/rank_list.h"
 #include "nadi/report/models_table.h"
+#include "nadi/report/step_settings.h"
 #include "nadi/report/step_tables.h"
-#include "nadi/report/step_view.h"
+#include "nadi/step/step_answer.h"
 
 namespace nadi::inline show {
 namespace {
@@ -58,16 +59,17 @@ Json settings_json(const std::vector<Setting>& settings) {
 Json resolved_json(const ResolvedStep& step, std::int64_t parameters) {
   Json root{{"nadi_version", version()}, {"model", first_row(model_shapes_table({&step.config, 1}))}};
   root["model"]["parameters"] = parameters;
-  root["step"] = settings_json(step.settings);
-  root["plan"] = settings_json(step.plan_settings);
+  const StepSettings settings = step_settings(step);
+  root["step"] = settings_json(settings.step);
+  root["plan"] = settings_json(settings.plan);
   return root;
 }
 
-Json step_json(const StepView& view) {
-  const ProgramSummary& summary = view.summary;
-  Json root = resolved_json(view.step, view.model_parameters);
-  root["model"]["ignored_keys"] = view.step.config.ignored_keys;
-  root["rank"] = place_json(view.place);
+Json step_json(const StepAnswer& answer) {
+  const ProgramSummary& summary = answer.summary;
+  Json root = resolved_json(answer.step, answer.model_parameters);
+  root["model"]["ignored_keys"] = answer.step.config.ignored_keys;
+  root["rank"] = place_json(answer.place);
   root["parameters"] = summary.parameters;
   root["total"] = first_row(work_table(summary.total()));
   root["phases"] = table_json(phase_table(summary));
@@ -75,14 +77,14 @@ Json step_json(const StepView& view) {
   root["op_kinds"] = table_json(op_kind_table(summary));
   root["communication"] = table_json(communication_table(summary));
   root["memory"] = memory_json(summary.memory);
-  if (view.device) {
+  if (answer.device) {
     Json& device = root["device"];
-    device["name"] = view.device->name;
-    device["ops"] = view.device->ops;
-    device["kernels"] = view.device->kernels;
-    for (const MemoryShare& part : memory_parts(view.device->memory))
+    device["name"] = answer.device->name;
+    device["ops"] = answer.device->ops;
+    device["kernels"] = answer.device->kernels;
+    for (const MemoryShare& part : memory_parts(answer.device->memory))
       device["memory"][std::string(part.key)] = part.size.count();
-    device["memory"]["total_bytes"] = view.device->memory.total().count();
+    device["memory"]["total_bytes"] = answer.device->memory.total().count();
   }
   return root;
 }

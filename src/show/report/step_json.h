@@ -2,14 +2,16 @@
 #pragma once
 
 #include "nadi/base/json.h"
-#include "nadi/report/resolved_step.h"
+
+namespace nadi::inline ask {
+struct ResolvedStep;
+struct StepAnswer;
+}  // namespace nadi::inline ask
 
 namespace nadi::inline show {
 
-struct StepView;
-
 // "model" with `parameters` (of the whole model), "step" and "plan": how the JSON of a step starts.
 Json resolved_json(const ResolvedStep& step, std::int64_t parameters);
-Json step_json(const StepView& view);
+Json step_json(const StepAnswer& answer);
 
 }  // namespace nadi::inline show

@@ -9,8 +9,9 @@
 #include "nadi/graph/printer.h"
 #include "nadi/model/dropout.h"
 #include "nadi/parallel/rank_list.h"
+#include "nadi/report/step_settings.h"
 #include "nadi/report/step_tables.h"
-#include "nadi/report/step_view.h"
+#include "nadi/step/step_answer.h"
 #include "nadi/tables/report_table.h"
 #include "nadi/tables/text_table.h"
 #include "nadi/terminal/console.h"
@@ -56,9 +57,9 @@ std::string as_flag(const Setting& setting) {
 }
 
 // As flags, so that they can be copied into the next command. A switch that is off is no flag.
-std::vector<std::string> flags_that_are(bool given, const ResolvedStep& step) {
+std::vector<std::string> flags_that_are(bool given, const StepSettings& all) {
   std::vector<std::string> words;
-  for (const std::vector<Setting>* settings : {&step.settings, &step.plan_settings})
+  for (const std::vector<Setting>* settings : {&all.step, &all.plan})
     for (const Setting& setting : *settings) {
       const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
       if (!setting.flag.empty() && !setting.value.is_null() && !is_off && setting.given == given)
@@ -92,25 +93,25 @@ std::string layers_word(const std::vector<std::int64_t>& layers) {
   return format("layer{} {}", layers.size() == 1 ? "" : "s", text);
 }
 
-void print_plan(const StepView& view, Console& console) {
-  const Plan& plan = view.step.plan;
+void print_plan(const StepAnswer& answer, Console& console) {
+  const Plan& plan = answer.step.plan;
   std::vector<std::string> words{
       format("{} ranks:", with_thousands(plan.world_size())),
       along_axes(plan, {.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp}, " x ")};
   if (plan.pp > 1) {
     words.back() += format("; {},", to_string(plan.schedule));
-    words.push_back(format("layers {}", joined(resolved_partition(view.step.config, plan))));
+    words.push_back(format("layers {}", joined(resolved_partition(answer.step.config, plan))));
   }
-  const RankPlace& place = view.place;
+  const RankPlace& place = answer.place;
   console.out << StepLine{"plan", words}
               << StepLine{"rank",
                           {format("{} of 0 to {}:", to_number(place.rank), plan.world_size() - 1),
                            along_axes(plan, place.at, ", ") + ";", layers_word(place.layers) + ";",
-                           format("{} parameters", with_thousands(view.summary.parameters))}};
+                           format("{} parameters", with_thousands(answer.summary.parameters))}};
 }
 
-void print_header(const StepView& view, Console& console) {
-  const ResolvedStep& step = view.step;
+void print_header(const StepAnswer& answer, const StepSettings& settings, Console& console) {
+  const ResolvedStep& step = answer.step;
   const ModelConfig& config = step.config;
   const bool is_split = step.plan.world_size() > 1;
   const auto kind = std::ranges::find(step_kinds(), step.request.kind, &StepKindEntry::kind);
@@ -119,13 +120,14 @@ void print_header(const StepView& view, Console& console) {
   console.out << console.heading(config.name) << '\n'
               << StepLine{"type", {std::string(to_string(config.architecture))}}
               << StepLine{"shape", model_shape_words(config)}
-              << StepLine{"parameters", {with_thousands(view.model_parameters)}}
+              << StepLine{"parameters", {with_thousands(answer.model_parameters)}}
               << StepLine{"step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)}};
-  if (const auto words = flags_that_are(true, step); !words.empty()) console.out << StepLine{"given", words};
-  if (const auto words = flags_that_are(false, step); !words.empty())
+  if (const auto words = flags_that_are(true, settings); !words.empty())
+    console.out << StepLine{"given", words};
+  if (const auto words = flags_that_are(false, settings); !words.empty())
     console.out << StepLine{"by default", words};
   if (step.request.kind == StepKind::kTrain) console.out << StepLine{"dropout", {dropout_word(config)}};
-  if (is_split) print_plan(view, console);
+  if (is_split) print_plan(answer, console);
 }
 
 // Tables are easier to read when nothing looks like nothing.
@@ -246,14 +248,14 @@ class LayerTable {
   LayerRows rows_;
 };
 
-void print_communication(const StepView& view, Console& console) {
+void print_communication(const StepAnswer& answer, Console& console) {
   TextTable table({{"group", Align::kLeft}, {"size"}, {"ranks", Align::kLeft}, {"ops"}, {"sent"}});
   ProgramSummary::Communication total;
-  for (const RankGroup& group : view.place.groups) {
+  for (const RankGroup& group : answer.place.groups) {
     if (group.members.size() < 2) continue;
     ProgramSummary::Communication own;
-    const auto found = view.summary.communication.find(std::string(to_string(group.kind)));
-    if (found != view.summary.communication.end()) own = found->second;
+    const auto found = answer.summary.communication.find(std::string(to_string(group.kind)));
+    if (found != answer.summary.communication.end()) own = found->second;
     total.ops += own.ops;
     total.sent += own.sent;
     table.add_row(
@@ -286,7 +288,7 @@ void print_memory(const MemorySummary& memory, Console& console) {
 }
 
 // What the engine of a device takes, with all that shapes do not show.
-void print_device(const DeviceView& device, Console& console) {
+void print_device(const DeviceAnswer& device, Console& console) {
   TextTable table({{format("memory on {}", device.name), Align::kLeft}, {"size"}});
   for (const MemoryShare& part : memory_parts(device.memory))
     if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
@@ -300,16 +302,16 @@ void print_device(const DeviceView& device, Console& console) {
 
 }  // namespace
 
-void print_step(const StepView& view, LayerRows rows, Console& console) {
-  print_header(view, console);
-  print_phases(view.summary, console);
+void print_step(const StepAnswer& answer, const StepSettings& settings, LayerRows rows, Console& console) {
+  print_header(answer, settings, console);
+  print_phases(answer.summary, console);
   console.out << '\n'
-              << LayerTable(view.summary, rows)
+              << LayerTable(answer.summary, rows)
                      .make()
                      .to_string({.bold_titles = console.colour_out, .width = table_width(console.out)});
-  if (view.step.plan.world_size() > 1) print_communication(view, console);
-  print_memory(view.summary.memory, console);
-  if (view.device) print_device(*view.device, console);
+  if (answer.step.plan.world_size() > 1) print_communication(answer, console);
+  print_memory(answer.summary.memory, console);
+  if (answer.device) print_device(*answer.device, console);
 }
 
 void print_sections(const Program& program, Console& console) {

@@ -5,17 +5,22 @@ namespace nadi::inline describe {
 struct Program;
 }  // namespace nadi::inline describe
 
+namespace nadi::inline ask {
+struct StepAnswer;
+}  // namespace nadi::inline ask
+
 namespace nadi::inline show {
 
 struct Console;
-struct StepView;
+struct StepSettings;
 
 enum class LayerRows {
   kCollapsed,  // neighbouring blocks that cost the same are one row
   kAll,
 };
 
-void print_step(const StepView& view, LayerRows rows, Console& console);
+// `settings` are those of the step, with what the user gave.
+void print_step(const StepAnswer& answer, const StepSettings& settings, LayerRows rows, Console& console);
 
 // The ops of each section, one per line.
 void print_sections(const Program& program, Console& console);

@@ -1,10 +1,10 @@
-#include "nadi/cli/plan_limits.h"
+#include "nadi/prediction/plan_limits.h"
 
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 namespace {
 
 constexpr std::int64_t kTokens = 65'536;  // of a step: 64 sequences of 1,024
@@ -41,4 +41,4 @@ TEST(Deadline, RefusesAnythingElse) {
 }
 
 }  // namespace
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,12 +1,12 @@
-// A step as it was decided: model, request, plan, and every setting with where it comes from.
+// A resolved step setting by setting, for text and JSON: each with its key, and the flag that asks for it again.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "nadi/base/json.h"
-#include "nadi/model/model_config.h"
-#include "nadi/parallel/step_program.h"
+#include "nadi/step/step_question.h"
 
 namespace nadi::inline show {
 
@@ -18,13 +18,14 @@ struct Setting {
   bool given = false;     // by the user
 };
 
-struct ResolvedStep {
-  ModelConfig config;
-  StepRequest request;
-  Plan plan;
-  // The same keys in the same order for every step.
-  std::vector<Setting> settings;
-  std::vector<Setting> plan_settings;
+// The same keys in the same order for every step.
+struct StepSettings {
+  std::vector<Setting> step, plan;
 };
+
+// Whether the user gave a flag.
+using GivenFlag = std::function<bool(std::string_view flag)>;
+StepSettings step_settings(
+    const ResolvedStep& step, const GivenFlag& given = [](std::string_view) { return false; });
 
 }  // namespace nadi::inline show

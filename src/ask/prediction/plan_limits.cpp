@@ -1,4 +1,4 @@
-#include "nadi/cli/plan_limits.h"
+#include "nadi/prediction/plan_limits.h"
 
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/base/read_number.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 namespace {
 
 // A text that is read from its front.
@@ -84,7 +84,7 @@ std::optional<double> seconds_in(LimitWords& words) {
 
 double parse_budget(const std::string& text, std::int64_t tokens_per_step) {
   const auto refuse = [&] {
-    return usage_error(format("--budget: '{}' is no price", text),
+    return usage_error(format("the budget '{}' is no price", text),
                        "for example \"5 $/1M tokens\", or \"0.02 $/step\"");
   };
   LimitWords words(text);
@@ -103,7 +103,7 @@ double parse_budget(const std::string& text, std::int64_t tokens_per_step) {
 
 Nanoseconds parse_deadline(const std::string& text, std::int64_t tokens_per_step) {
   const auto refuse = [&] {
-    return usage_error(format("--deadline: '{}' is neither the time of a step nor tokens in a time", text),
+    return usage_error(format("the deadline '{}' is neither the time of a step nor tokens in a time", text),
                        "for example 1.5s, or \"300B tokens in 30 days\"");
   };
   if (const auto step = parse_duration(text)) {
@@ -119,9 +119,9 @@ Nanoseconds parse_deadline(const std::string& text, std::int64_t tokens_per_step
   // Beyond that, nothing is a limit to a step.
   constexpr double kLongest = 9e18;
   if (step < 1)
-    throw usage_error(format("--deadline: '{}' leaves a step of {} tokens less than a nanosecond", text,
+    throw usage_error(format("the deadline '{}' leaves a step of {} tokens less than a nanosecond", text,
                              with_thousands(tokens_per_step)));
   return Nanoseconds{static_cast<std::int64_t>(std::min(step, kLongest))};
 }
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -12,10 +12,12 @@
 #include "nadi/base/units.h"
 #include "nadi/cluster/cluster.h"
 #include "nadi/graph/dtype.h"
-#include "nadi/report/resolved_step.h"
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/parallel/step_program.h"
 #include "nadi/sim/simulation.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 
 // What a step does, on all ranks together.
 struct SimulatedWork {
@@ -26,7 +28,7 @@ struct SimulatedWork {
   double model_flops = 0;     // more than 63 bits on many ranks
   DType dtype = DType::kF32;  // of most of these products
 };
-SimulatedWork step_work(const ResolvedStep& step);
+SimulatedWork step_work(const ModelConfig& config, const StepRequest& request, const Plan& plan);
 
 struct SimulationFigures {
   double iteration_seconds = 0;
@@ -41,4 +43,4 @@ struct SimulationFigures {
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
                                      const SimulatedWork* work, std::span<const DeviceId> placement = {});
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,4 +1,4 @@
-// What --budget and --deadline of `nadi plan` take, as limits of a step.
+// Budgets and deadlines as people write them, as limits of a step.
 //
 //   parse_budget("5 $/1M tokens", tokens_per_step)             // 5 dollars per million tokens
 //   parse_deadline("300B tokens in 30 days", tokens_per_step)  // what a step may take at most
@@ -9,7 +9,7 @@
 
 #include "nadi/base/units.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 
 // Dollars per million tokens: "5 $/1M tokens", "$0.02/step", "1200 $/10B tokens". Error (usage) for anything
 // else, and for a budget that is not above 0.
@@ -19,4 +19,4 @@ double parse_budget(const std::string& text, std::int64_t tokens_per_step);
 // Error (usage) for anything else, and for less than a nanosecond.
 Nanoseconds parse_deadline(const std::string& text, std::int64_t tokens_per_step);
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,11 +1,12 @@
-#include "nadi/report/simulation_figures.h"
+#include "nadi/prediction/simulation_figures.h"
 
 #include <algorithm>
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_summary.h"
+#include "nadi/prediction/assumptions.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 namespace {
 
 std::int64_t tokens_of(const StepRequest& request) {
@@ -54,8 +55,7 @@ NodesInUse nodes_in_use(const Cluster& cluster, const std::vector<std::int64_t>&
     if (used == 0) continue;
     const NodeSpec& node = cluster.node(static_cast<std::int32_t>(number));
     const DeviceSpec& device = cluster.devices[static_cast<std::size_t>(node.device)];
-    std::optional<double> price = node.price_per_hour;
-    if (!price && device.price_per_hour) price = *device.price_per_hour * node.devices;
+    const std::optional<double> price = node_dollars_per_hour(cluster, node);
     if (sum.dollars_per_hour && price)
       *sum.dollars_per_hour += *price;
     else
@@ -71,14 +71,13 @@ NodesInUse nodes_in_use(const Cluster& cluster, const std::vector<std::int64_t>&
 
 }  // namespace
 
-SimulatedWork step_work(const ResolvedStep& step) {
-  const Plan& plan = step.plan;
-  SimulatedWork work{.samples = step.request.batch_size * plan.dp,
-                     .tokens = tokens_of(step.request) * plan.dp,
-                     .dtype = step.request.fp8 ? DType::kF8E4M3 : step.request.dtype};
+SimulatedWork step_work(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  SimulatedWork work{.samples = request.batch_size * plan.dp,
+                     .tokens = tokens_of(request) * plan.dp,
+                     .dtype = request.fp8 ? DType::kF8E4M3 : request.dtype};
   const std::int64_t ranks_per_stage = plan.world_size() / plan.pp;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
-    const ProgramSummary summary = summarize_step(step.config, step.request, plan, stage);
+    const ProgramSummary summary = summarize_step(config, request, plan, stage);
     for (const Phase phase : {Phase::kForward, Phase::kBackward})
       work.model_flops +=
           static_cast<double>(summary.phases[static_cast<std::size_t>(phase)].cost.matrix.count()) *
@@ -108,4 +107,4 @@ SimulationFigures simulation_figures(const SimulationResult& result, const Clust
   return figures;
 }
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask
