@@ -35,7 +35,7 @@ struct TokenPlace {
 
 struct TokenEvaluationRequest {
   ModelConfig config;
-  std::vector<std::vector<TokenId>> sequences;
+  std::vector<std::vector<TokenId>> sequences = {};
   std::vector<TokenPlace> positions = {};  // whose logits are wanted; they are there
   bool gradients = false;
   Plan plan = {};  // its micro-batches are chosen here, and the optimizer's state is not split

@@ -174,7 +174,7 @@ constexpr std::array kCommands{
                  .make = &make_checkpoint_compare_command},
     CommandEntry{
         .name = "train",
-        .summary = "train GPT-2, BERT, Llama, Mistral or Qwen2, and trace what ran",
+        .summary = "train a model, on one rank or many, and trace what ran",
         .examples = {"nadi train gpt2-tiny --batch-size 4 --max-seq-length 64 --max-steps 4 "
                      "--save-dir out/gpt2",
                      "nadi train bert-tiny --batch-size 2 --max-seq-length 32 --max-steps 4 --skip-eval "

@@ -60,7 +60,7 @@ std::string fallback_text(std::string_view fallback) {
 }
 
 std::string_view program_summary() {
-  return "builds one step of an LLM's training or inference as a graph; shows and traces it";
+  return "builds one step of an LLM's training or inference as a graph";
 }
 
 namespace {
