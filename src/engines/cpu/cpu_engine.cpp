@@ -115,6 +115,7 @@ CpuEngine::CpuEngine(const EngineOptions& options)
     : CpuEngineStateOwner(options), DeviceEngine(state_->memory, place_of(options.groups), state_->threads) {
   cpu::check_instructions();
   set_threads(state_->threads);
+  cpu::prepare_gemm();
 }
 
 CpuEngine::~CpuEngine() = default;

@@ -32,6 +32,10 @@ struct Gemm {
 // or gives every thread an alternate stack.
 void gemm(const Gemm& call);
 
+// Has the library generate its code, once, before a run takes its memory: oneDNN writes to address 0 where it
+// gets none for that. Error (environment) where memory is short. By a thread outside of parallel_for().
+void prepare_gemm();
+
 // The reference: three loops.
 void gemm_plain(const Gemm& call);
 
