@@ -114,8 +114,9 @@ CpuEngineStateOwner::~CpuEngineStateOwner() = default;
 CpuEngine::CpuEngine(const EngineOptions& options)
     : CpuEngineStateOwner(options), DeviceEngine(state_->memory, place_of(options.groups), state_->threads) {
   cpu::check_instructions();
-  set_threads(state_->threads);
+  set_threads(1);
   cpu::prepare_gemm();
+  set_threads(state_->threads);
 }
 
 CpuEngine::~CpuEngine() = default;
