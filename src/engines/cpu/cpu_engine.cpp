@@ -114,6 +114,8 @@ CpuEngineStateOwner::~CpuEngineStateOwner() = default;
 CpuEngine::CpuEngine(const EngineOptions& options)
     : CpuEngineStateOwner(options), DeviceEngine(state_->memory, place_of(options.groups), state_->threads) {
   cpu::check_instructions();
+  set_threads(1);
+  cpu::prepare_gemm();
   set_threads(state_->threads);
 }
 

@@ -32,6 +32,11 @@ struct Gemm {
 // or gives every thread an alternate stack.
 void gemm(const Gemm& call);
 
+// Has the library generate its code, once, before a run takes its memory and its threads: oneDNN writes to
+// address 0 where it gets none for that. With one thread in the pool: heaps of others would take what there is.
+// Error (environment) where memory is short.
+void prepare_gemm();
+
 // The reference: three loops.
 void gemm_plain(const Gemm& call);
 

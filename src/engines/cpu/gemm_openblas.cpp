@@ -12,6 +12,8 @@ void gemm(const Gemm& call) {
               as_int(call.ldc));
 }
 
+void prepare_gemm() {}
+
 std::string_view gemm_library() {
   return "OpenBLAS";
 }

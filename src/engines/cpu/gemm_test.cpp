@@ -9,6 +9,7 @@ namespace nadi::inline engines::cpu {
 namespace {
 
 TEST(Gemm, EqualsThePlainOne) {
+  prepare_gemm();
   const std::int64_t m = 13, n = 21, k = 34, room = 3;
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})

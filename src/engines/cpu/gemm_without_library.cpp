@@ -6,6 +6,8 @@ void gemm(const Gemm& call) {
   gemm_plain(call);
 }
 
+void prepare_gemm() {}
+
 std::string_view gemm_library() {
   return "plain loops";
 }

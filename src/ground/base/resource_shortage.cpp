@@ -1,5 +1,6 @@
 #include "nadi/base/resource_shortage.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -120,6 +121,13 @@ void start_thread(std::vector<std::thread>& threads, std::function<void()> work)
     throw resource_shortage(failure.code().value(), format("start thread {}", threads.size() + 1))
         .value_or(environment_error(format("cannot start a thread: {}", failure.what())));
   }
+}
+
+void expect_memory(Bytes size) {
+  const auto bytes = static_cast<std::size_t>(size.count());
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw memory_shortage();
+  munmap(memory, bytes);
 }
 
 void expect_threads(int count) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/units.h"
 
 namespace nadi::inline ground {
 
@@ -29,6 +30,10 @@ Error memory_shortage();
 // Adds a thread. Error (environment) where the system gives none: then the threads before it have to be ended
 // as always, so use it where the list's owner joins them.
 void start_thread(std::vector<std::thread>& threads, std::function<void()> work);
+
+// Whether so much memory can be had besides what the program has: asks for it, and gives it back untouched. For
+// libraries that end the program where they get none. Error (environment).
+void expect_memory(Bytes size);
 
 // Whether so many threads can be started besides those that there are: starts them, and ends them at once.
 // For libraries with threads of their own, OpenMP for one, which end the program where they get none. Some 20

@@ -70,6 +70,22 @@ TEST(ResourceShortage, ThreadsThatAreNotThere) {
   EXPECT_EQ(code, 0);
 }
 
+TEST(ResourceShortage, MemoryThatIsNotThere) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer needs the address space for itself";
+#endif
+  expect_memory(Bytes{1 << 20});
+  const int code = exit_code_under(RLIMIT_AS, rlim_t{300} << 20, [] {
+    try {
+      expect_memory(Bytes{400 << 20});
+      return 1;
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::kEnvironment ? 0 : 2;
+    }
+  });
+  EXPECT_EQ(code, 0);
+}
+
 TEST(ResourceShortage, Memory) {
   EXPECT_THAT(memory_shortage().what(), HasSubstr("out of memory: the program had up to "));
   EXPECT_EQ(memory_shortage().kind(), ErrorKind::kEnvironment);

@@ -91,7 +91,8 @@ std::vector<double> doubles_of_npy(const std::string& bytes, const std::string& 
   if (header.find("'<f8'") == std::string_view::npos || header.find("False") == std::string_view::npos)
     throw refuse("not an array of doubles ('<f8') in C order");
   const std::size_t data = kHeader + length;
-  if ((bytes.size() - data) % sizeof(double) != 0) throw refuse("the array is cut off");
+  if (bytes.size() == data || (bytes.size() - data) % sizeof(double) != 0)
+    throw refuse("the array is cut off");
   std::vector<double> values((bytes.size() - data) / sizeof(double));
   static_assert(std::endian::native == std::endian::little);
   std::memcpy(values.data(), bytes.data() + data, values.size() * sizeof(double));
