@@ -56,6 +56,7 @@ class NodeTaker : public JsonRecordTaker {
       if (!decoder_.decode_node_or_metadata(object, byte, node_, trace_.metadata)) return;
     } else {
       decoder_.decode_node(object, byte, node_);
+      if (decoder_.is_foreign()) refuse(byte);
     }
     dropped_ += drop_control_dependencies(node_, options_);
     trace_.add(node_);
@@ -96,6 +97,13 @@ class NodeTaker : public JsonRecordTaker {
   }
 
  private:
+  // An array of objects may hold anything: [{"a": 1}].
+  [[noreturn]] void refuse(std::uint64_t byte) const {
+    if (trace_.size() == 0) throw WrongFileKind(file_, FileKind::kJson, "a Chakra trace");
+    throw input_error({.file = file_, .byte = static_cast<std::int64_t>(byte)},
+                      "the record has no member of a node");
+  }
+
   MemoryAllowance allowed_;
   std::string file_;
   JsonLayout layout_;
@@ -134,8 +142,8 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
       layout == JsonLayout::kDocuments
           ? read_json_documents(input, damage, taker)
           : read_json_records(input, {.arrays = kArrays, .damage = damage, .longest_record = longest}, taker);
-  const bool strange = kind == FileKind::kJson && taker.found_nothing_of_chakra();
-  if (strange) throw WrongFileKind(input.name(), kind, "a Chakra trace");
+  if (kind != FileKind::kChakraJson && taker.found_nothing_of_chakra())
+    throw WrongFileKind(input.name(), FileKind::kJson, "a Chakra trace");
   return taker.finish(counts, stats);
 }
 
