@@ -70,28 +70,20 @@ class TraceSimulation {
 
   bool is_expanded() const { return trace_options_.ranks.has_value(); }
 
-  // Replicas of a recorded run. Where only all ranks communicate together, each rank is a replica.
+  // Replicas of a recorded run, by its degrees; of one trace without any, each rank runs it.
   static std::optional<TraceScaling> scaling_of(const TraceSet& set, const TraceSimulationOptions& options) {
     if (!options.ranks) return std::nullopt;
     const std::optional<TraceDegrees> degrees = options.degrees ? options.degrees : set.degrees();
     if (degrees && degrees->ranks() > 1) return TraceScaling(set, *degrees, *options.ranks);
     if (set.traces().size() < 2) return std::nullopt;
-    for (const TraceSet::RankTrace& trace : set.traces())
-      for (const TraceRole& role : trace.replay.roles) {
-        const auto known = set.groups().find(role.group);
-        const bool of_all = role.kind == ReplayRoleKind::kCollective &&
-                            (is_group_of_all(role.group) ||
-                             (known != set.groups().end() && known->second.size() == set.traces().size()));
-        if (!of_all)
-          throw usage_error(
-              format("{} has {}; how it runs on {} ranks depends on the degrees of the recorded run",
-                     trace.file.empty() ? "a trace" : trace.file,
-                     role.kind == ReplayRoleKind::kCollective
-                         ? format("a group of a part of the ranks, '{}'", role.group)
-                         : std::string("messages between ranks"),
-                     *options.ranks));
-      }
-    return TraceScaling(set, {.dp = static_cast<std::int64_t>(set.traces().size())}, *options.ranks);
+    const std::size_t recorded = set.traces().size();
+    throw usage_error(
+        format("the traces of {} ranks do not say how their run was split; how it runs on {} "
+               "ranks depends on the degrees",
+               recorded, *options.ranks),
+        format("--degrees dp={0} where each rank is a replica, --degrees tp={0} where all share "
+               "each layer, or both and pp",
+               recorded));
   }
 
   // The group of a collective's role, by what runs the trace.

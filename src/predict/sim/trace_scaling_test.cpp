@@ -134,6 +134,9 @@ TEST(TraceScaling, RefusesWhatIsNotKnown) {
       std::string::npos);
   EXPECT_NE(message({.ranks = 16, .degrees = TraceDegrees{.tp = 4, .dp = 2}}, set).find("how it scales"),
             std::string::npos);
+  // Groups of all ranks may be of replicas or of tensor ranks.
+  EXPECT_NE(message({.ranks = 8}, traces_of({.dp = 4})).find("depends on the degrees"), std::string::npos);
+  EXPECT_NE(message({.ranks = 8}, traces_of({.tp = 4})).find("depends on the degrees"), std::string::npos);
   Plan alone = plan;
   alone.dp = 1;
   EXPECT_NE(

@@ -6,20 +6,31 @@
 namespace nadi::inline show {
 namespace {
 
-// Where the part that is a number begins and ends.
+// Where the number of a part begins, and where both end.
 struct NumberedPart {
   std::size_t begin = std::string_view::npos;
   std::size_t end = 0;
 };
 
+bool is_number(std::string_view text) {
+  constexpr std::size_t kMostDigits = 9;
+  return !text.empty() && text.size() <= kMostDigits &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "Qwen2DecoderLayer", "TransformerBlock", of ResNets "Bottleneck"; not "LayerNorm".
+bool is_layer_class(std::string_view module) {
+  return module.ends_with("Layer") || module.ends_with("Block") || module.ends_with("Bottleneck");
+}
+
 NumberedPart numbered_part(std::string_view layer) {
   for (std::size_t begin = 0; begin < layer.size();) {
     const std::size_t end = std::min(layer.find('.', begin), layer.size());
     const std::string_view part = layer.substr(begin, end - begin);
-    constexpr std::size_t kMostDigits = 9;
-    if (!part.empty() && part.size() <= kMostDigits &&
-        std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; }))
-      return {begin, end};
+    if (is_number(part)) return {begin, end};
+    const std::size_t behind = part.rfind('_') + 1;
+    if (behind > 0 && is_number(part.substr(behind)) && is_layer_class(part.substr(0, behind - 1)))
+      return {begin + behind, end};
     begin = end + 1;
   }
   return {};

@@ -1,4 +1,6 @@
-// Names of layers, as checkpoints have them: "transformer.h.3.attn.c_proj", "model.layers.3.mlp", "lm_head".
+// Names of layers, as checkpoints have them: "transformer.h.3.attn.c_proj", "model.layers.3.mlp", "lm_head";
+// or as PyTorch's profiler names modules: "BertModel_0.BertEncoder_0.BertLayer_3.BertOutput_3", where numbers
+// count the modules of a class, and those whose class is a layer or a block say which layer it is.
 //
 //   layer_number("transformer.h.3.attn")   // 3
 //   layer_box("transformer.h.3.attn")      // "transformer.h.3"
@@ -12,7 +14,7 @@
 
 namespace nadi::inline show {
 
-// The first part of the name that is a number.
+// The first part of the name that is a number, or the number of a module that is a layer.
 std::optional<std::int64_t> layer_number(std::string_view layer);
 
 // What stands for the whole layer, up to its number; outside layers, the first two parts.

@@ -122,6 +122,19 @@ constexpr RealName kRealNames[] = {
     {"void transpose_readWrite_alignment_kernel<float2, cublasGemvTensor>(x)", WorkKind::kCopy},
     {"void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<int>>(x)", WorkKind::kIndexing},
     {"void cunn_ClassNLLCriterion_updateOutput_kernel<float>(x)", WorkKind::kSoftmax},
+    // Of servers and of libraries for training that the profiles at hand do not show, as their sources name them.
+    {"void cuComputeGradInput<c10::Half, float, c10::Half>(x)", WorkKind::kNorm},
+    {"void fused_residual_ln<__half, 4>(x)", WorkKind::kNorm},
+    {"void transformer_engine::gated_act_kernel<8, __nv_bfloat16>(x)", WorkKind::kElementwise},
+    {"void vllm::apply_repetition_penalties_kernel<float>(x)", WorkKind::kElementwise},
+    {"void at::native::_amp_update_scale_cuda_kernel(x)", WorkKind::kElementwise},
+    {"void bias_add_transform_0213<__half>(x)", WorkKind::kCopy},
+    {"void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>(x)", WorkKind::kCopy},
+    {"void at::native::(anonymous namespace)::krn_partials_per_segment<int>(x)", WorkKind::kIndexing},
+    {"void flashinfer::sampling::SamplingFromProbKernel<1024u>(x)", WorkKind::kIndexing},
+    {"_fwd_kernel_ep_scatter_1", WorkKind::kIndexing},
+    {"chunk_gated_delta_rule_fwd_kernel_h_blockdim64", WorkKind::kAttention},
+    {"void deep_gemm::sm90_fp8_gemm_1d2d_impl<1u>(x)", WorkKind::kMatrixProduct},
     // Nothing is said.
     {"at::cuda::(anonymous namespace)::spin_kernel(long)", WorkKind::kOther},
 };

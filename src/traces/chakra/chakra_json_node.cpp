@@ -366,6 +366,8 @@ bool ChakraJsonDecoder::decode_node_or_metadata(Object object, std::uint64_t byt
   std::int64_t duration_micros = 0;
   std::string version;
   bool is_node = false;
+  bool is_of_chakra = false;
+  bool is_strange = false;
   for (auto field : object) {
     const std::string_view key = field.unescaped_key();
     Value value = field.value();
@@ -397,10 +399,13 @@ bool ChakraJsonDecoder::decode_node_or_metadata(Object object, std::uint64_t byt
       of_node = false;
     } else {
       pass_over(key, byte_);
-      of_node = false;
+      is_strange = true;
+      continue;
     }
+    is_of_chakra = true;
     is_node = is_node || of_node;
   }
+  is_foreign_ = is_strange && !is_of_chakra;
   if (is_node) {
     if (!version.empty()) pass_over("version", byte_);
     settle_times(node, start_micros, duration_micros);

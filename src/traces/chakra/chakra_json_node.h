@@ -32,6 +32,9 @@ class ChakraJsonDecoder {
   // A node of the feeder's own JSON.
   void decode_feeder_node(Object object, std::uint64_t byte, TraceNode& node);
 
+  // The latest object of these two has members, and none of them is Chakra's.
+  bool is_foreign() const { return is_foreign_; }
+
   // Counts a member that no schema has.
   void pass_over(std::string_view name, std::uint64_t byte);
   const UnknownFields& unknown_fields() const { return unknown_; }
@@ -62,6 +65,7 @@ class ChakraJsonDecoder {
   std::string file_;
   std::uint64_t byte_ = 0;  // of the object being decoded
   UnknownFields unknown_;
+  bool is_foreign_ = false;
   TraceAttributes attributes_;           // of the node being decoded
   std::vector<std::uint64_t> numbers_;   // list being decoded
   std::vector<std::string_view> texts_;  // list being decoded

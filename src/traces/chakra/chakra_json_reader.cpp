@@ -25,9 +25,11 @@ constexpr std::size_t kFeederArray = 3;
 
 class NodeTaker : public JsonRecordTaker {
  public:
-  NodeTaker(MemoryAllowance allowed, std::string file, JsonLayout layout, const ChakraReadOptions& options)
+  NodeTaker(MemoryAllowance allowed, std::string file, FileKind kind, JsonLayout layout,
+            const ChakraReadOptions& options)
       : allowed_(std::move(allowed)),
         file_(std::move(file)),
+        kind_(kind == FileKind::kChakraJson ? FileKind::kJson : kind),
         layout_(layout),
         options_(options),
         decoder_(file_) {
@@ -56,6 +58,7 @@ class NodeTaker : public JsonRecordTaker {
       if (!decoder_.decode_node_or_metadata(object, byte, node_, trace_.metadata)) return;
     } else {
       decoder_.decode_node(object, byte, node_);
+      if (decoder_.is_foreign()) refuse(byte);
     }
     if (!says_something_) says_something_ = is_node();
     dropped_ += drop_control_dependencies(node_, options_);
@@ -101,8 +104,16 @@ class NodeTaker : public JsonRecordTaker {
   // Whether the node has more than the number that one without a number has.
   bool is_node() const { return !(node_ == TraceNode{}); }
 
+  // An array of objects may hold anything: [{"a": 1}].
+  [[noreturn]] void refuse(std::uint64_t byte) const {
+    if (trace_.size() == 0) throw WrongFileKind(file_, kind_, "a Chakra trace");
+    throw input_error({.file = file_, .byte = static_cast<std::int64_t>(byte)},
+                      "the record has no member of a node");
+  }
+
   MemoryAllowance allowed_;
   std::string file_;
+  FileKind kind_;  // where it is no trace
   JsonLayout layout_;
   const ChakraReadOptions& options_;
   ChakraJsonDecoder decoder_;
@@ -133,16 +144,15 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
   const JsonLayout layout = json_layout(input.ahead(0));
   const MemoryAllowance allowed = input.allowance(options.memory);
   const std::size_t longest = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record());
-  NodeTaker taker(allowed, input.name(), layout, options);
+  NodeTaker taker(allowed, input.name(), kind, layout, options);
   const JsonDamage damage =
       options.damaged_records == DamagedRecords::kSkip ? JsonDamage::kSkip : JsonDamage::kRefuse;
   const JsonRecordCounts counts =
       layout == JsonLayout::kDocuments
           ? read_json_documents(input, damage, taker)
           : read_json_records(input, {.arrays = kArrays, .damage = damage, .longest_record = longest}, taker);
-  const bool strange =
-      (kind == FileKind::kJson || kind == FileKind::kJsonLines) && taker.found_nothing_of_chakra();
-  if (strange) throw WrongFileKind(input.name(), kind, "a Chakra trace");
+  if (kind != FileKind::kChakraJson && taker.found_nothing_of_chakra())
+    throw WrongFileKind(input.name(), kind, "a Chakra trace");
   return taker.finish(counts, stats);
 }
 

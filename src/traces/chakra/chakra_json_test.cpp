@@ -324,9 +324,12 @@ TEST(ChakraJson, LibprotobufReadsWhatWeWriteAndWritesWhatWeRead) {
 #endif
 
 TEST(ChakraJson, AnyOtherJsonIsNamed) {
-  EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("this is a JSON file, not a Chakra trace"));
-  EXPECT_THAT(error_of("{\"text\": \"a\"}\n{\"text\": \"b\"}\n"),
-              HasSubstr("this is a file of JSON lines, not a Chakra trace"));
+  for (const std::string_view json : {R"({"a": 1})", R"([{"a": 1}])", R"([{"a": 1}, {"a": 2}])"})
+    EXPECT_THAT(error_of(json), HasSubstr("this is a JSON file, not a Chakra trace")) << json;
+  for (const std::string_view json : {"{\"a\": 1}\n{\"a\": 2}\n", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n"})
+    EXPECT_THAT(error_of(json), HasSubstr("this is a file of JSON lines, not a Chakra trace")) << json;
+  EXPECT_THAT(error_of(R"([{"id": 1, "name": "a", "type": 4}, {"a": 2}])"),
+              HasSubstr("the record has no member of a node"));
   EXPECT_THAT(error_of(R"({"rocprofiler-sdk-tool": []})"), HasSubstr("this is a result of rocprofv3"));
 }
 

@@ -69,13 +69,7 @@ class Selection {
   Selection(const KinetoTrace& kineto, const std::optional<std::int64_t>& process, bool own,
             ConversionReport& report)
       : kineto_(kineto), process_(process), own_(own) {
-    if (process)
-      calls_ = table_of(
-          kineto.correlation,
-          [&](std::uint32_t row) {
-            return is_call(kineto.category[row]) && kineto.lanes[kineto.lane[row]].process == *process;
-          },
-          /*fill=*/true);
+    if (process) find_launches(*process);
     wanted.resize(kineto.events.size());
     for (std::uint32_t row = 0; row < kineto.events.size(); ++row) {
       if (!is_of_process(row)) continue;
@@ -107,10 +101,35 @@ class Selection {
     return std::string(text ? text->string().value_or("") : "");
   }
 
+  void find_launches(std::int64_t process) {
+    calls_ = table_of(
+        kineto_.correlation,
+        [&](std::uint32_t row) {
+          return is_call(kineto_.category[row]) && kineto_.lanes[kineto_.lane[row]].process == process;
+        },
+        /*fill=*/true);
+    all_calls_ = table_of(
+        kineto_.correlation, [&](std::uint32_t row) { return is_call(kineto_.category[row]); },
+        /*fill=*/true);
+    std::set<std::int64_t> of_others;
+    for (std::uint32_t row = 0; row < kineto_.events.size(); ++row) {
+      const KinetoLane& lane = kineto_.lanes[kineto_.lane[row]];
+      if (!lane.device || all_calls_.find(kineto_.correlation[row]) == IdTable::kNone) continue;
+      const bool own = calls_.find(kineto_.correlation[row]) != IdTable::kNone;
+      (own ? devices_ : of_others).insert(lane.process);
+    }
+    for (const std::int64_t device : of_others) devices_.erase(device);
+  }
+
+  // Work that was launched before the profile began is of the process that launched all other work of its
+  // device.
   bool is_of_process(std::uint32_t row) const {
     if (!process_) return true;
     const KinetoLane& lane = kineto_.lanes[kineto_.lane[row]];
-    return lane.device ? calls_.find(kineto_.correlation[row]) != IdTable::kNone : lane.process == *process_;
+    if (!lane.device) return lane.process == *process_;
+    const std::uint64_t correlation = kineto_.correlation[row];
+    if (all_calls_.find(correlation) == IdTable::kNone) return devices_.contains(lane.process);
+    return calls_.find(correlation) != IdTable::kNone;
   }
 
   bool is_wanted(std::uint32_t row) const {
@@ -140,7 +159,9 @@ class Selection {
   const KinetoTrace& kineto_;
   const std::optional<std::int64_t> process_;
   const bool own_;
-  IdTable calls_;  // of the process, by correlation
+  IdTable calls_;                   // of the process, by correlation
+  IdTable all_calls_;               // of all processes
+  std::set<std::int64_t> devices_;  // on which only the process launched work
   bool is_empty_ = true;
 };
 

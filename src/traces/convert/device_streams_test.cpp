@@ -37,6 +37,31 @@ TEST(DeviceStreams, AKernelWaitsForItsLaunchAndForItsStream) {
   EXPECT_EQ(converted.replayed("b"), 50);
 }
 
+// Two processes with a GPU each; "early" was launched before the profile began.
+TEST(DeviceStreams, WorkWithoutALaunchIsOfTheProcessOfItsDevice) {
+  Profile profile;
+  for (const int process : {100, 200}) {
+    profile.event("cpu_op", "aten::mm", process, process, {.start = 0, .length = 30}, "");
+    profile.event("cuda_runtime", "cudaLaunchKernel", process, process, {.start = 5, .length = 10},
+                  format(R"("correlation": {})", process));
+    const int device = process / 100;
+    profile.event("kernel", format("of {}", process), device, 7, {.start = 20, .length = 10},
+                  format(R"("device": {}, "stream": 7, "correlation": {})", device, process));
+  }
+  profile.event("kernel", "early", 2, 7, {.start = 0, .length = 10},
+                R"("device": 2, "stream": 7, "correlation": 1)");
+  const auto kernels = [&](std::int64_t process) {
+    const Converted converted({.kineto = read(profile), .process = process}, {});
+    std::vector<std::string> names;
+    for (std::size_t row = 0; row < converted.nodes.size(); ++row)
+      if (converted.nodes.find_attribute(row, "stream") && converted.nodes.name(row) != "host gap")
+        names.emplace_back(converted.nodes.name(row));
+    return names;
+  };
+  EXPECT_THAT(kernels(100), ElementsAre("of 100"));
+  EXPECT_THAT(kernels(200), testing::UnorderedElementsAre("early", "of 200"));
+}
+
 TEST(DeviceStreams, StreamsRunSideBySide) {
   Profile profile;
   profile.call("launch a", {.start = 0, .length = 10}, 1);

@@ -131,7 +131,12 @@ class WorkloadReader {
 
   std::int64_t number(std::string_view word, std::int64_t least, std::int64_t most) const {
     std::int64_t value = 0;
-    if (!read_number(word, value) || value < least || value > most)
+    // Scripts write sizes that they computed with a fraction of zero: 8388608.0.
+    const std::size_t point = word.find('.');
+    const bool whole =
+        point == std::string_view::npos ||
+        (point + 1 < word.size() && word.find_first_not_of('0', point + 1) == std::string_view::npos);
+    if (!whole || !read_number(word.substr(0, point), value) || value < least || value > most)
       throw error(word, format("'{}' is no whole number from {} to {}", word, least, most));
     return value;
   }
@@ -148,6 +153,12 @@ class WorkloadReader {
                                                                "checkpoint_initiates:",
                                                                "pp_comm:",
                                                                "DLRM_LAST_BOTTOM_LAYER:"};
+    // Files from before 2023 have the number alone.
+    const bool dlrm = workload_.kind == WorkloadKind::kDlrm || workload_.kind == WorkloadKind::kDlrmEnhanced;
+    if (dlrm && words.size() == 1 && words[0].find_first_not_of("0123456789") == std::string_view::npos) {
+      workload_.last_bottom_layer = number(words[0], 0, kMostLayers);
+      return;
+    }
     std::size_t i = 0;
     const auto value = [&](std::int64_t least, std::int64_t most) {
       if (i + 1 >= words.size()) throw error(words[i], format("'{}' has no value", words[i]));

@@ -123,6 +123,27 @@ TEST_F(Workloads, DlrmExchangesLookupsBesideItsBottom) {
                    "emb.weight gradient 1 <9"}));
 }
 
+TEST_F(Workloads, TheLastBottomLayerMayStandAlone) {
+  EXPECT_EQ(read_layer_workload(file("dlrm.txt",
+                                     "HYBRID_DLRM\t1\t\t\n2\n"
+                                     "emb -1 1 ALLTOALL 10 1 ALLTOALL 20 1 NONE 0 0\n"
+                                     "bot -1 2 NONE 0 2 NONE 0 2 ALLREDUCE 30 0\n"))
+                .last_bottom_layer,
+            1);
+  EXPECT_EQ(error_of("DATA 1\n1\na -1 10 NONE 0 20 NONE 0 30 NONE 0 0\n").message(), "unknown key '1'");
+}
+
+TEST_F(Workloads, SizesMayHaveAFractionOfZero) {
+  EXPECT_EQ(nodes_of("DATA\n1\na -1 10.0 NONE 0 20 NONE 0 30 ALLREDUCE 8388608.00 0\n", {.ranks = 2}).back(),
+            nodes_of("DATA\n1\na -1 10 NONE 0 20 NONE 0 30 ALLREDUCE 8388608 0\n", {.ranks = 2}).back());
+  for (const std::string_view wrong : {"1.5", "1.", ".0", "1e3"})
+    EXPECT_NE(error_of("DATA\n1\na -1 " + std::string(wrong) + " NONE 0 20 NONE 0 30 NONE 0 0\n")
+                  .message()
+                  .find("is no whole number"),
+              std::string::npos)
+        << wrong;
+}
+
 TEST_F(Workloads, ConvertWritesATraceOfEachRankAndTheGroups) {
   const auto text = file("gpt.txt",
                          "HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\n"
