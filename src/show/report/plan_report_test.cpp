@@ -74,7 +74,9 @@ TEST(PlanTexts, NameNodesAndLayers) {
 }
 
 TEST(PlanReport, FitsNarrowTerminals) {
-  PlanningAnswer answer{.asked = {.question = mixed_question(), .work = question_work(mixed_question())}};
+  PlanningAnswer answer;
+  answer.asked.question = mixed_question();
+  answer.asked.work = question_work(mixed_question());
   answer.found.plans = {mixed_plan()};
   answer.found.evaluated = 592;
   answer.found.gap = 0.031;
