@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 const fs::path kModels = shared_data() / "transformers";
 
 // Its figures are rounded to seven decimals.
-constexpr double kRounding = 5.1e-8;
+constexpr double kPrintedDigits = 5.1e-8;
 constexpr double kRelative = 1e-5;
 double tolerance(double expected) {
-  return kRelative * std::abs(expected) + kRounding;
+  return kRelative * std::abs(expected) + kPrintedDigits;
 }
 
 class AsTransformers : public testing::TestWithParam<const char*> {
