@@ -29,7 +29,7 @@ ALLOWED = {
     'src/files/data/write_index_maps.cpp': 'kinds of index maps of Megatron-LM',
     'src/files/download/public_data.cpp': 'vocabularies that can be fetched',
     'src/jobs/job_log/old_model_names.h': 'a built-in model',
-    'src/show/cli/calibrate_command.cpp': 'a built-in model',
+    'src/ask/calibration/calibration_question.h': 'a built-in model',
     'src/show/cli/data_index_command.cpp': 'kinds of index maps of Megatron-LM',
 }
 

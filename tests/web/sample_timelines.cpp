@@ -229,7 +229,8 @@ TimelineView replicas() {
   TimelineView view;
   view.title = "sixteen replicas";
   for (int rank = 0; rank < 16; ++rank) {
-    const std::uint32_t group = view.add_group("rank " + std::to_string(rank) + ", stage 0, tensor-parallel rank 0 of 1");
+    const std::uint32_t group =
+        view.add_group("rank " + std::to_string(rank) + ", stage 0, tensor-parallel rank 0 of 1");
     const std::uint32_t lane = view.add_lane({.name = "computation of the stage", .group = group});
     const std::uint32_t network = view.add_lane({.name = "communication", .group = group});
     for (int i = 0; i < 5; ++i)

@@ -32,7 +32,9 @@ class LimitWords {
   std::optional<double> number() {
     skip_spaces();
     double value = 0;
-    if (!take_number(rest_, value) || !std::isfinite(value) || value <= 0) return std::nullopt;
+    std::string_view after = rest_;
+    if (!take_number(after, value) || !std::isfinite(value) || value <= 0) return std::nullopt;
+    rest_ = after;
     return value;
   }
   bool at_end() {

@@ -117,7 +117,9 @@ class HeaderParser {
     while (!try_take(")")) {
       skip_spaces();
       std::int64_t size = 0;
-      if (!take_number(rest_, size) || size < 0) throw error("expected the size of an axis");
+      std::string_view after = rest_;
+      if (!take_number(after, size) || size < 0) throw error("expected the size of an axis");
+      rest_ = after;
       shape_.push_back(size);
       if (!try_take(",")) {
         take(")");

@@ -197,11 +197,11 @@ void copy_to_group_gradient(GradientRule& rule) {
 }
 
 // A collective of one tensor; the group comes before the other attributes.
-OpDefinition collective(OpKind kind, std::string name, std::vector<AttributeSpec> attributes,
+OpDefinition collective(OpKind kind, std::string_view name, std::vector<AttributeSpec> attributes,
                         decltype(OpDefinition::infer) infer, decltype(OpDefinition::gradient) gradient) {
   attributes.insert(attributes.begin(), {kGroup, kGroupSize});
   return {.kind = kind,
-          .name = std::move(name),
+          .name = name,
           .op_class = OpClass::kCollective,
           .attributes = std::move(attributes),
           .inputs = {"x"},
