@@ -316,7 +316,7 @@ TEST(Analyze, DependenciesOnNodesThatAreNotThere) {
         << command;
   }
   // A prefix stands for its rank files, whatever their first number.
-  EXPECT_THAT(run("simulate run").err, HasSubstr("no hardware to simulate"));
+  EXPECT_THAT(run("simulate run").err, HasSubstr("no hardware to predict a step on"));
 }
 
 TEST(Analyze, OtherFilesAreNamed) {
