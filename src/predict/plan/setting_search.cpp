@@ -416,6 +416,11 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
     answer.candidate = candidate_of(request.setting, runs, placed.over_chunks(tables.plan, found.layers));
   }
   if (placed.given.empty()) improve(answer, request);
+  // What only came near made other orders worth a look; it is no answer: it may miss a limit.
+  if (answer.nanoseconds >= request.effort.better_than) {
+    answer.candidate.reset();
+    answer.nanoseconds = kNeverEnds;
+  }
   return answer;
 }
 
