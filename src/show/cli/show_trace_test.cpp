@@ -103,7 +103,8 @@ TEST(ShowTrace, KnowsATraceByItsContent) {
   write_text("tidy", "{\n  \"model_type\": \"gpt5\"}");
   EXPECT_THAT(run("show tidy").err, HasSubstr("tidy:2:17: unknown model_type 'gpt5'"));
   write_text("text.md", "# Words\n");
-  EXPECT_THAT(run("show text.md").err, HasSubstr("error: text.md: this is a text file, not a model configuration"));
+  EXPECT_THAT(run("show text.md").err,
+              HasSubstr("error: text.md: this is a text file, not a model configuration"));
   write_trace("gpt2", {{.id = 0}});
   EXPECT_EQ(run_json("show gpt2 --seq-length 1")["model"]["layers"], 12) << "built-in names come first";
 }
