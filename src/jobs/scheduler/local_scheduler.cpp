@@ -109,6 +109,10 @@ bool is_alive(const LocalState& state) {
   return state.pid > 0 && state.began != 0 && process_start(state.pid) == state.began;
 }
 
+bool is_gone_without_a_word(const LocalState& state) {
+  return !state.code && state.pid > 0 && !is_alive(state);
+}
+
 JobState state_of(const LocalState& state) {
   if (state.code) {
     if (state.how == "done") return JobState::kDone;
@@ -272,6 +276,10 @@ JobStatus LocalScheduler::status(const std::string& id) {
   const auto submitted = folder ? read_submitted_job(*folder) : std::nullopt;
   if (!submitted || submitted->scheduler != SchedulerKind::kLocal)
     throw usage_error(format("no local job {} in {}", quote_for_message(id), options_.outputs.string()));
+  // How a script ended is written down by its keeper a moment after it is gone, when all that it started is.
+  constexpr auto kMoment = std::chrono::milliseconds(20);
+  for (int i = 0; i < 50 && is_gone_without_a_word(read_local_state(submitted->folder)); ++i)
+    std::this_thread::sleep_for(kMoment);
   JobStatus status = status_of(*submitted);
   // What a job that was cancelled or ran out of time says of its ranks is what was done to them.
   if (status.state == JobState::kFailed) status.death = find_rank_death(status.folder);
