@@ -1,6 +1,7 @@
 #include "nadi/cuda/captured_run.h"
 
 #include "nadi/cuda/cuda_error.h"
+#include "nadi/cuda/device_wait.h"
 #include "nadi/cuda/graph_fills.h"
 
 namespace nadi::inline engines::cuda {
@@ -67,9 +68,11 @@ void CapturedRun::finish() {
 void CapturedRun::launch(CommOps& comm) const {
   for (const Action& action : actions_) {
     switch (action.kind) {
-      case Kind::kLaunch:
+      case Kind::kLaunch: {
+        const GivesWork giving;
         check_cuda(cudaGraphLaunch(action.graph, stream_), "cudaGraphLaunch");
         break;
+      }
       case Kind::kSettle:
         comm.settle(action.address, action.size, action.writes, stream_);
         break;

@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cuda/cuda_error.h"
+#include "nadi/cuda/device_wait.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -55,7 +56,7 @@ std::byte* CudaMemory::allocate(Bytes size) {
 
 void CudaMemory::copy(void* target, const void* source, std::size_t size, cudaMemcpyKind kind) const {
   check_cuda(cudaMemcpyAsync(target, source, size, kind, stream_), "cudaMemcpyAsync");
-  check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  wait_for(stream_);
 }
 
 void CudaMemory::write(std::byte* target, std::span<const std::byte> from) {

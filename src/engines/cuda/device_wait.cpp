@@ -62,4 +62,12 @@ void wait_for(cudaStream_t stream) {
   wait_until([stream] { return finished(cudaStreamQuery(stream), "cudaStreamQuery"); });
 }
 
+GivesWork::GivesWork() {
+  if (guard_of_process != nullptr) guard_of_process->waits_long();
+}
+
+GivesWork::~GivesWork() {
+  if (guard_of_process != nullptr) guard_of_process->waited();
+}
+
 }  // namespace nadi::inline engines::cuda

@@ -1,5 +1,6 @@
 #include "nadi/cuda/nccl_library.h"
 
+#include <cstdlib>
 #include <optional>
 
 #include "nadi/base/error.h"
@@ -17,6 +18,8 @@ struct LoadedNccl {
 constexpr int kOldestNccl = 21000;  // 2.10.0: the first with averages
 
 LoadedNccl load_nccl() {
+  // Its threads look for messages without end. Who watches the rank tells them by their names (launch/progress_meter.h).
+  setenv("NCCL_SET_THREAD_NAME", "1", 0);
   const std::optional<SharedLibrary> library = SharedLibrary::open({"libnccl.so.2"});
   if (!library) return {.functions = {}, .why_not = SharedLibrary::last_error()};
   NcclLibrary functions{};

@@ -5,6 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/round_up.h"
 #include "nadi/cuda/cuda_error.h"
+#include "nadi/cuda/device_wait.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -35,7 +36,7 @@ std::span<std::byte> PinnedCopies::take(std::size_t size) {
     check_cuda(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     best = &buffers_.emplace_back(buffer);
   }
-  check_cuda(cudaEventSynchronize(best->copied), "cudaEventSynchronize");
+  wait_for(best->copied);
   best->used = true;
   return {best->bytes, size};
 }
@@ -50,7 +51,7 @@ void PinnedCopies::give_back(std::span<std::byte> given) {
 void PinnedCopies::to_host(std::span<const std::byte> from, std::byte* to) {
   check_cuda(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyDeviceToHost, compute_),
              "cudaMemcpyAsync");
-  check_cuda(cudaStreamSynchronize(compute_), "cudaStreamSynchronize");
+  wait_for(compute_);
 }
 
 void PinnedCopies::to_device(std::span<const std::byte> from, std::byte* to) {

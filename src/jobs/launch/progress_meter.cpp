@@ -76,7 +76,7 @@ ProgressMeter::Work ProgressMeter::work_so_far() {
     if (std::from_chars(name.data(), name.data() + name.size(), thread).ec != std::errc{}) continue;
     const std::string folder = format("/proc/self/task/{}", thread);
     const std::string called = first_line(folder + "/comm");
-    if (called == kWatchThread || called == kMpiThread)
+    if (called == kWatchThread || called == kMpiThread || called.starts_with(kNcclThreads))
       work.computed -= read_clock(clock_of_thread(thread));
     else
       work.moved_bytes += moved_bytes(folder);

@@ -6,7 +6,7 @@
 //   if (meter.moved()) ...                 // since the last call
 //   meter.blocked_in()                     // "writes to standard output", "reads /data/squad.bin", ""
 //
-// Threads that only look (kWatchThread, kMpiThread) do not count: they run however long the work stands. Who
+// Threads that only look (kWatchThread, kMpiThread, those of NCCL) do not count: they run however long the work stands. Who
 // waits for a message computes, too, since MPI looks for it again and again: callers do not ask then.
 //
 // A look costs about 20 us and 10 us more for each thread.
@@ -21,6 +21,7 @@ namespace nadi::inline jobs {
 // Names of threads, at most 15 letters as the kernel keeps them.
 inline constexpr const char* kWatchThread = "nadi-watch";
 inline constexpr const char* kMpiThread = "mpi-progress";  // comm/mpi_progress.cpp
+inline constexpr const char* kNcclThreads = "NCCL ";       // how their names begin: cuda/nccl_library.cpp
 
 class ProgressMeter {
  public:

@@ -48,16 +48,18 @@ TEST(ProgressMeter, SeesWhatComputesAndNotWhatSleeps) {
 }
 
 TEST(ProgressMeter, ThreadsThatOnlyLookDoNotCount) {
-  std::atomic<bool> named = false, leave = false;
-  std::thread looking([&] {
-    pthread_setname_np(pthread_self(), kMpiThread);
-    named = true;
-    while (!leave) compute_for(milliseconds(1));
-  });
-  while (!named) std::this_thread::yield();
-  EXPECT_FALSE(moved_while([] { poll(nullptr, 0, 300); }));
-  leave = true;
-  looking.join();
+  for (const char* name : {kMpiThread, "NCCL Progress 0"}) {
+    std::atomic<bool> named = false, leave = false;
+    std::thread looking([&] {
+      pthread_setname_np(pthread_self(), name);
+      named = true;
+      while (!leave) compute_for(milliseconds(1));
+    });
+    while (!named) std::this_thread::yield();
+    EXPECT_FALSE(moved_while([] { poll(nullptr, 0, 300); })) << name;
+    leave = true;
+    looking.join();
+  }
 }
 
 TEST(ProgressMeter, NamesACallThatDoesNotReturn) {
