@@ -92,6 +92,7 @@ PredictionAssumptions assume(const PredictionQuestion& question, const Cluster& 
                                 .prices = prices_of(cluster)};
   if (!step.question.dtype) step.request.dtype = default_dtype(cluster, devices);
   assumed.dtype = step.request.dtype;
+  assumed.dtype_asked = step.question.dtype.has_value();
   if (assumed.framework != nullptr) {
     assumed.overlap = assumed.framework->overlap;
     assumed.overlap.gradient_dtype =

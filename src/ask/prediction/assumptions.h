@@ -51,6 +51,7 @@ struct PredictionAssumptions {
   const Framework* framework = nullptr;  // nullptr means of traces, and where nothing is trained
   OverlapOptions overlap = {};           // of the framework, with the type in which gradients are reduced
   std::optional<DType> dtype = {};       // nothing means of traces, which have their own
+  bool dtype_asked = false;              // else that of default_dtype()
   std::optional<bool> fused_attention = {};
   AttentionSource attention_from = AttentionSource::kDefault;
   NetworkDetail network = NetworkDetail::kAnalytical;

@@ -56,8 +56,11 @@ DeviceAnswer answer_of(const DeviceEntry& device, const Program& program, const 
 }  // namespace
 
 ResolvedStep resolve(const RankQuestion& question) {
-  device_of(question);  // mistakes first
-  return resolve_step(question.step);
+  const DeviceEntry* const device = device_of(question);  // mistakes first
+  ResolvedStep step = resolve_step(question.step);
+  if (device != nullptr && device->kind != DeviceKind::kCuda && !question.step.dtype)
+    step.request.dtype = kDefaultDtypeOfCpus;
+  return step;
 }
 
 Program program_of(const RankQuestion& question, const ResolvedStep& step) {
@@ -72,11 +75,14 @@ StepAnswer describe_step(const RankQuestion& question, ResolvedStep step) {
   std::optional<Program> program;
   if (device != nullptr) program = program_of(question, step);
   const ModelConfig& config = step.config;
-  StepAnswer answer{
-      .step = {},
-      .place = place_of(config, step.plan, Rank{static_cast<std::int32_t>(question.rank)}),
-      .summary = program ? summarize(*program) : summarize_step(config, step.request, step.plan, stage),
-      .model_parameters = model_parameters(config)};
+  // Not in the braces of the answer: GCC 12 destroys what is there twice when a later one of them throws.
+  RankPlace place = place_of(config, step.plan, Rank{static_cast<std::int32_t>(question.rank)});
+  ProgramSummary summary =
+      program ? summarize(*program) : summarize_step(config, step.request, step.plan, stage);
+  StepAnswer answer{.step = {},
+                    .place = std::move(place),
+                    .summary = std::move(summary),
+                    .model_parameters = model_parameters(config)};
   if (device != nullptr)
     answer.device = answer_of(*device, *program, {.deterministic = question.deterministic});
   answer.step = std::move(step);

@@ -20,7 +20,7 @@ namespace nadi::inline ask {
 struct RankQuestion {
   StepQuestion step = {};
   std::int64_t rank = 0;  // whose part of the step it is
-  // Also what the engine of this device (devices/make_engine.h) takes; "": of none.
+  // Also what the engine of this device (devices/make_engine.h) takes, and whose type is the default; "": of none.
   std::string device = {};
   bool deterministic = false;  // of that engine: kernels that give the same bits again
 };

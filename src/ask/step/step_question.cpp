@@ -99,9 +99,9 @@ DType default_dtype(const Cluster& cluster, std::int64_t devices) {
   for (std::int64_t number = 0; number < devices; ++number) {
     const DeviceSpec& device = cluster.device(DeviceId{static_cast<std::int32_t>(number)});
     if (device.type != DeviceType::kGpu || device.peak(DType::kF16) <= device.peak(DType::kF32))
-      return DType::kF32;
+      return kDefaultDtypeOfCpus;
   }
-  return DType::kF16;
+  return kDefaultDtype;
 }
 
 void check_degrees(const Plan& plan) {

@@ -25,12 +25,13 @@
 namespace nadi::inline ask {
 
 // The type of parameters and activations of a step that names none. One rule for every question:
-// - fp16 on a cluster whose GPUs compute faster in it: what LLMs are trained in has 16 bits, every GPU has fp16, and it
-//   takes the memory and time of bf16 wherever there are both;
-// - fp32 elsewhere: on CPUs, and where no cluster is named.
-inline constexpr DType kDefaultDtype = DType::kF32;
+// - fp16 on GPUs, and where nothing says what computes: LLMs are trained in 16 bits, every GPU has fp16 (T4 and V100 have
+//   no bf16), and it takes the memory and time of bf16 wherever there are both;
+// - fp32 where a CPU computes, or another device that is not faster in fp16.
+inline constexpr DType kDefaultDtype = DType::kF16;
+inline constexpr DType kDefaultDtypeOfCpus = DType::kF32;
 // What the rule says in one line, for help.
-inline constexpr const char* kDefaultDtypeRule = "fp16 on GPUs of a cluster, which all have it; else fp32";
+inline constexpr const char* kDefaultDtypeRule = "fp16, which every GPU has; fp32 where CPUs compute";
 // Of a step on the first `devices` devices of a cluster.
 DType default_dtype(const Cluster& cluster, std::int64_t devices);
 

@@ -47,7 +47,11 @@ TEST(StepQuestion, TokensFitTheModel) {
 }
 
 TEST(StepQuestion, TheTypeIsThatOfTheHardware) {
-  EXPECT_EQ(resolve_step({.model = "gpt2"}).request.dtype, DType::kF32);
+  EXPECT_EQ(resolve_step({.model = "gpt2"}).request.dtype, DType::kF16);
+  EXPECT_EQ(resolve({.step = {.model = "gpt2"}, .device = "cuda"}).request.dtype, DType::kF16);
+  EXPECT_EQ(resolve({.step = {.model = "gpt2"}, .device = "cpu"}).request.dtype, DType::kF32);
+  EXPECT_EQ(resolve({.step = {.model = "gpt2", .dtype = DType::kBF16}, .device = "cpu"}).request.dtype,
+            DType::kBF16);
   EXPECT_EQ(default_dtype(load_cluster("dgx-h100"), 8), DType::kF16);
   EXPECT_EQ(default_dtype(load_cluster("cpu-epyc-7763"), 1), DType::kF32);
 }

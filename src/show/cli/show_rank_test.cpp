@@ -70,9 +70,9 @@ TEST(ShowRank, SendsToItsGroups) {
       pipeline_ops = entry["ops"];
       pipeline_sent = entry["sent_bytes"];
     }
-  // A send and a receive for each of 4 micro-batches; 16 tokens of 768 numbers of 4 bytes go out.
+  // A send and a receive for each of 4 micro-batches; 16 tokens of 768 numbers of 2 bytes go out.
   EXPECT_EQ(pipeline_ops, 2 * 4);
-  EXPECT_EQ(pipeline_sent, 4 * 16 * 768 * 4);
+  EXPECT_EQ(pipeline_sent, 4 * 16 * 768 * 2);
   EXPECT_EQ(run_json("show gpt2 --seq-length 16")["communication"], Json::array());
 }
 

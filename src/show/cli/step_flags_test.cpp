@@ -121,7 +121,7 @@ TEST(StepFlags, DefaultsAreResolved) {
   EXPECT_EQ(step["seq_length"], 1024) << "the model's positions";
   EXPECT_TRUE(step["num_input_tokens"].is_null());
   EXPECT_TRUE(step["num_output_tokens"].is_null());
-  EXPECT_EQ(step["dtype"], "fp32");
+  EXPECT_EQ(step["dtype"], "fp16");
   EXPECT_EQ(step["fp8"], false);
   EXPECT_EQ(step["attention"], "fused");
   EXPECT_EQ(step["recompute"], "none");
@@ -192,7 +192,7 @@ TEST(StepFlags, GivenValuesArrive) {
 TEST(StepFlags, SaysWhatWasGivenAndWhatWasNot) {
   const std::string out = run("show gpt2 --seq_length 8 --dropout 0.5").out;
   EXPECT_THAT(out, HasSubstr("\ngiven       --seq-length 8 --dropout 0.5\n"));
-  EXPECT_THAT(out, HasSubstr("\nby default  --step train --batch-size 1 --micro-batch-size 1 --dtype fp32"));
+  EXPECT_THAT(out, HasSubstr("\nby default  --step train --batch-size 1 --micro-batch-size 1 --dtype fp16"));
   EXPECT_THAT(out, HasSubstr("\ndropout     0.5\n"));
 }
 

@@ -73,6 +73,7 @@ Json assumptions_json(const PredictionAssumptions& assumed) {
   Json root;
   root["framework"] = assumed.framework != nullptr ? Json(assumed.framework->name) : Json();
   root["dtype"] = dtype_json(assumed.dtype);
+  root["dtype_from"] = assumed.dtype ? Json(assumed.dtype_asked ? "asked" : "default") : Json();
   root["gradient_reduction_dtype"] = dtype_json(overlap.gradient_dtype);
   root["attention"] = assumed.fused_attention ? Json(attention_name(*assumed.fused_attention)) : Json();
   root["attention_from"] = assumed.fused_attention ? Json(to_string(assumed.attention_from)) : Json();
@@ -99,6 +100,7 @@ std::vector<ReportFact> assumption_facts(const PredictionAssumptions& assumed) {
                                       assumed.framework->summary, attention_name(*assumed.fused_attention))));
   std::string text;
   const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
+  if (assumed.dtype && !assumed.dtype_asked) say(format("{} by default", name_of(*assumed.dtype)));
   if (assumed.fused_attention) say(attention_words(assumed.attention_from));
   say(load_words(assumed));
   say(format("{} network, {}", to_string(assumed.network),
