@@ -147,126 +147,95 @@ void write_cluster_file(const Cluster& cluster, const fs::path& path, Overwrite 
   file.commit();
 }
 
-class CalibrateCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--output"},
-               .value = "FILE",
-               .help = "the cluster file to write, for --cluster of other commands",
-               .fallback = "required"});
-    flags.add({.names = {"--device"},
-               .value = "WHERE",
-               .help = device_help(),
-               .fallback = "cpu",
-               .choices = device_names()});
-    for (FlagSpec& spec : math_flags()) flags.add(std::move(spec));
-    flags.add({.names = {"--threads"},
-               .value = "N",
-               .help = "compute threads of each rank",
-               .fallback = "one per core, or a rank's share of them"});
-    add_oversubscribe_flag(flags);
-    flags.add(
-        {.names = {"--ranks"},
-         .value = "LIST",
-         .help = "numbers of ranks that share the machine, each measured by itself: 1,2,4",
-         .fallback = format("1, 2, 4, ... up to the cores, at most {}; 1 on a GPU", kMostRanksUnasked)});
-    flags.add({.names = {"--model"},
-               .value = "MODEL",
-               .help = "a model whose shapes are measured: a built-in one or a config.json; may be given "
-                       "several times",
-               .fallback = kDefaultCalibratedModel,
-               .repeatable = true});
-    flags.add({.names = {"--dtype"},
-               .value = "TYPE",
-               .help = "type of parameters and activations that is measured; may be given several times",
-               .fallback = format("{}; bf16 on a GPU", kDTypes[0].first),
-               .choices = dtype_names(),
-               .repeatable = true});
-    flags.add({.names = {"--quick"}, .help = "few sizes, in a fraction of the time"});
-    flags.add({.names = {"--sizes"},
-               .value = "LIST",
-               .help = "measure only training of the models, with a rank's micro-batches of these sizes: "
-                       "4x256,2x512 is 4 sequences of 256 tokens, and 2 of 512",
-               .fallback = "several, and generation"});
-    flags.add({.names = {"--repeat"},
-               .value = "N",
-               .help = "how often each step is measured; the median counts; short steps more often",
-               .fallback = format("{}", CalibrationOptions{}.repetitions)});
-    flags.add({.names = {"--patience"},
-               .value = "N",
-               .help =
-                   "seconds for which disturbed measurements are repeated in all, for each number of ranks: "
-                   "more than 2% of the processor time was stolen by a hypervisor or taken by other "
-                   "processes; 0 takes everything",
-               .fallback = format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
-                                  to_seconds(kQuickPatience))});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
-    flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
+Cluster measure(std::int64_t ranks, const Flags& flags, const std::optional<TemporaryFolder>& folder,
+                Console& console) {
+  if (ranks == 1) {
+    SingleProcess world;
+    CalibrationProgress progress(console, 1);
+    return calibrate(resolve(calibration_question(flags), 1), world, progress);
   }
+  const fs::path part = folder.value() / format("{}.json", ranks);
+  std::vector<std::string> words{"calibrate"};
+  words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
+  run_job({.ranks = static_cast<int>(ranks),
+           .words = std::move(words),
+           .environment = {{kPartVariable, part.string()}},
+           .prefix = false,
+           .comm_timeout = comm_timeout_of(flags)},
+          console);
+  return load_cluster(part.string());
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    if (const auto part = process_environment()(kPartVariable)) return run_rank(flags, *part, console);
-    if (started_by_mpi())
-      throw usage_error("nadi calibrate starts its ranks itself", "run it without mpirun and 'nadi launch'");
-    const auto output = flags.text("--output");
-    if (!output) throw usage_error("-o, --output is missing", "-o me.json writes that file");
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
-    const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
-    static_cast<void>(resolve(calibration_question(flags), ranks.front()));  // mistakes first
-    warn_if_busy(console);
-
-    const Clock clock = steady_clock();
-    const Nanoseconds start = clock();
-    std::optional<TemporaryFolder> folder;  // for what the ranks of jobs write
-    if (ranks.back() > 1) folder.emplace("calibrate");
-    std::vector<Cluster> parts;
-    for (const std::int64_t number : ranks) parts.push_back(measure(number, flags, folder, console));
-    const Cluster machine = machine_of(std::move(parts));
-    write_cluster_file(machine, *output, overwrite);
-    const CalibrationView view{machine, *output, to_seconds(clock() - start)};
-    if (flags.given("--json"))
-      console.out << dump_json(calibration_json(view));
-    else
-      print_calibration(view, console.out, style_for(console));
-  }
-
- private:
-  static Cluster measure(std::int64_t ranks, const Flags& flags, const std::optional<TemporaryFolder>& folder,
-                         Console& console) {
-    if (ranks == 1) {
-      SingleProcess world;
-      CalibrationProgress progress(console, 1);
-      return calibrate(resolve(calibration_question(flags), 1), world, progress);
-    }
-    const fs::path part = folder.value() / format("{}.json", ranks);
-    std::vector<std::string> words{"calibrate"};
-    words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
-    run_job({.ranks = static_cast<int>(ranks),
-             .words = std::move(words),
-             .environment = {{kPartVariable, part.string()}},
-             .prefix = false,
-             .comm_timeout = comm_timeout_of(flags)},
-            console);
-    return load_cluster(part.string());
-  }
-
-  static void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {
-    RankWorld ranks(rank_watch_options(flags, own_console));
-    Communicator& world = ranks.communicator();
-    SilentConsole silence(own_console);
-    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
-    CalibrationProgress progress(console, world.size());
-    const Cluster measured = calibrate(resolve(calibration_question(flags), world.size()), world, progress);
-    if (world.rank() == Rank{0}) write_cluster_file(measured, part, Overwrite::kAllow);
-  }
-};
+void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {
+  RankWorld ranks(rank_watch_options(flags, own_console));
+  Communicator& world = ranks.communicator();
+  SilentConsole silence(own_console);
+  Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+  CalibrationProgress progress(console, world.size());
+  const Cluster measured = calibrate(resolve(calibration_question(flags), world.size()), world, progress);
+  if (world.rank() == Rank{0}) write_cluster_file(measured, part, Overwrite::kAllow);
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_calibrate_command() {
-  return std::make_unique<CalibrateCommand>();
+void add_calibrate_flags(Flags& flags) {
+  flags.value("--output", "FILE", "the cluster file to write, for --cluster of other commands", "required");
+  flags.value("--device", "WHERE", device_help(), "cpu", {.choices = device_names()});
+  for (FlagSpec& spec : math_flags()) flags.add(std::move(spec));
+  flags.value("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
+  add_oversubscribe_flag(flags);
+  flags.value("--ranks", "LIST", "numbers of ranks that share the machine, each measured by itself: 1,2,4",
+              format("1, 2, 4, ... up to the cores, at most {}; 1 on a GPU", kMostRanksUnasked));
+  flags.value("--model", "MODEL",
+              "a model whose shapes are measured: a built-in one or a config.json; may be given "
+              "several times",
+              kDefaultCalibratedModel, {.repeatable = true});
+  flags.value("--dtype", "TYPE",
+              "type of parameters and activations that is measured; may be given several times",
+              format("{}; bf16 on a GPU", kDTypes[0].first), {.choices = dtype_names(), .repeatable = true});
+  flags.toggle("--quick", "few sizes, in a fraction of the time");
+  flags.value("--sizes", "LIST",
+              "measure only training of the models, with a rank's micro-batches of these sizes: "
+              "4x256,2x512 is 4 sequences of 256 tokens, and 2 of 512",
+              "several, and generation");
+  flags.value("--repeat", "N", "how often each step is measured; the median counts; short steps more often",
+              format("{}", CalibrationOptions{}.repetitions));
+  flags.value("--patience", "N",
+              "seconds for which disturbed measurements are repeated in all, for each number of ranks: "
+              "more than 2% of the processor time was stolen by a hypervisor or taken by other "
+              "processes; 0 takes everything",
+              format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
+                     to_seconds(kQuickPatience)));
+  flags.toggle("--json", "print JSON: see docs/json.md");
+  flags.toggle("--force", "overwrite a file that exists");
+  flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
+}
+
+void run_calibrate(const Flags& flags, Console& console) {
+  if (const auto part = process_environment()(kPartVariable)) return run_rank(flags, *part, console);
+  if (started_by_mpi())
+    throw usage_error("nadi calibrate starts its ranks itself", "run it without mpirun and 'nadi launch'");
+  const auto output = flags.text("--output");
+  if (!output) throw usage_error("-o, --output is missing", "-o me.json writes that file");
+  const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
+  const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
+  static_cast<void>(resolve(calibration_question(flags), ranks.front()));  // mistakes first
+  warn_if_busy(console);
+
+  const Clock clock = steady_clock();
+  const Nanoseconds start = clock();
+  std::optional<TemporaryFolder> folder;  // for what the ranks of jobs write
+  if (ranks.back() > 1) folder.emplace("calibrate");
+  std::vector<Cluster> parts;
+  for (const std::int64_t number : ranks) parts.push_back(measure(number, flags, folder, console));
+  const Cluster machine = machine_of(std::move(parts));
+  write_cluster_file(machine, *output, overwrite);
+  const CalibrationView view{machine, *output, to_seconds(clock() - start)};
+  if (flags.given("--json"))
+    console.out << dump_json(calibration_json(view));
+  else
+    print_calibration(view, console.out, style_for(console));
 }
 
 }  // namespace nadi::inline show

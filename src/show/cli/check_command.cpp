@@ -1,7 +1,6 @@
 // nadi check
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <ostream>
 #include <system_error>
 #include <utility>
@@ -50,58 +49,45 @@ CheckReport check_with_progress(const std::vector<std::filesystem::path>& files,
   return check_traces(files, options);
 }
 
-class CheckCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "FILE...",
-         .help = "Chakra traces (.et or JSON, plain, gzip or zstd), patterns in quotes, or the start of the "
-                 "names of all ranks' traces; those whose names differ in the rank only are checked against "
-                 "each other",
-         .many = true});
-    flags.add({.names = {"--simulator"},
-               .value = "NAME",
-               .help = "report an error if this simulator would refuse a trace",
-               .fallback = "the verdict of each is printed",
-               .choices = names_of_simulators(),
-               .repeatable = true});
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records and continue"});
-    add_strict_flag(flags);
-    add_max_memory_flag(flags);
-    flags.add({.names = {"--limit"},
-               .value = "N",
-               .help = "findings printed for each rule; all of them are counted",
-               .fallback = format("{}", kShownPerRule),
-               .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const std::vector<std::filesystem::path> files = expand_traces(flags.positionals());
-    for (const std::filesystem::path& file : files)
-      if (!std::filesystem::exists(file)) throw no_such_file(file.string());
-    CheckOptions options{.memory = memory_limit_of(flags)};
-    options.kept_per_rule = static_cast<std::size_t>(flags.integer("--limit").value_or(kShownPerRule));
-    if (flags.given("--lenient")) options.damaged_records = DamagedRecords::kSkip;
-    options.strict = flags.given("--strict");
-    options.simulators = flags.texts("--simulator");
-    const CheckReport report = check_with_progress(files, std::move(options), console);
-    if (flags.given("--json"))
-      console.out << dump_json(check_json(report));
-    else
-      print_check(report, console.out,
-                  {.style = style_for(console),
-                   .more = "; --limit shows more",
-                   .hint_for = [](FileKind kind) { return hint_for(kind, "check"); }});
-    if (report.findings.total(Severity::kError) > 0)
-      throw SaidFailure{.exit_code = exit_code(ErrorKind::kInput)};
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_check_command() {
-  return std::make_unique<CheckCommand>();
+void add_check_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE...",
+       .help = "Chakra traces (.et or JSON, plain, gzip or zstd), patterns in quotes, or the start of the "
+               "names of all ranks' traces; those whose names differ in the rank only are checked against "
+               "each other",
+       .many = true});
+  flags.value("--simulator", "NAME", "report an error if this simulator would refuse a trace",
+              "the verdict of each is printed", {.choices = names_of_simulators(), .repeatable = true});
+  flags.toggle("--lenient", "skip damaged records and continue");
+  add_strict_flag(flags);
+  add_max_memory_flag(flags);
+  FlagHeading output(flags, "output");
+  output.value("--limit", "N", "findings printed for each rule; all of them are counted",
+               format("{}", kShownPerRule));
+  output.toggle("--json", "print JSON: see docs/json.md");
+}
+
+void run_check(const Flags& flags, Console& console) {
+  const std::vector<std::filesystem::path> files = expand_traces(flags.positionals());
+  for (const std::filesystem::path& file : files)
+    if (!std::filesystem::exists(file)) throw no_such_file(file.string());
+  CheckOptions options{.memory = memory_limit_of(flags)};
+  options.kept_per_rule = static_cast<std::size_t>(flags.integer("--limit").value_or(kShownPerRule));
+  if (flags.given("--lenient")) options.damaged_records = DamagedRecords::kSkip;
+  options.strict = flags.given("--strict");
+  options.simulators = flags.texts("--simulator");
+  const CheckReport report = check_with_progress(files, std::move(options), console);
+  if (flags.given("--json"))
+    console.out << dump_json(check_json(report));
+  else
+    print_check(report, console.out,
+                {.style = style_for(console), .more = "; --limit shows more", .hint_for = [](FileKind kind) {
+                   return hint_for(kind, "check");
+                 }});
+  if (report.findings.total(Severity::kError) > 0)
+    throw SaidFailure{.exit_code = exit_code(ErrorKind::kInput)};
 }
 
 }  // namespace nadi::inline show

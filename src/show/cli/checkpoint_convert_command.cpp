@@ -1,7 +1,6 @@
 // nadi checkpoint convert
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -48,48 +47,38 @@ class ConversionProgress {
   std::optional<ProgressLine> line_;
 };
 
-class CheckpointConvertCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override { add_checkpoint_convert_flags(flags); }
-
-  void run(const Flags& flags, Console& console) const override {
-    const ResolvedConversion resolved = resolve_conversion(flags);
-    const std::filesystem::path target = resolved.request.target;
-    Conversion conversion(resolved.request);
-    check_claims(flags, conversion.source().config());
-    ConversionOutcome outcome{.source = resolved.request.source.string(),
-                              .target = target.string(),
-                              .dry_run = flags.given("--dry-run"),
-                              .verified = flags.given("--verify") && !flags.given("--dry-run")};
-    if (!outcome.dry_run) convert(conversion, flags, console);
-    for (const std::string& note : resolved.notes) console.info() << "note: " << note << '\n';
-    for (const std::string& note : conversion.summary().notes) console.info() << "note: " << note << '\n';
-    if (flags.given("--json"))
-      console.out << dump_json(conversion_json(conversion.summary(), outcome));
-    else
-      print_conversion(conversion.summary(), outcome, console.out);
+void convert(Conversion& conversion, const Flags& flags, Console& console) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    ConversionProgress progress(console);
+    conversion.run({.threads = copying_threads(flags),
+                    .verify = flags.given("--verify"),
+                    .progress = [&](std::string_view what, Bytes done, Bytes total) {
+                      progress.update(what, done, total);
+                    }});
   }
-
- private:
-  static void convert(Conversion& conversion, const Flags& flags, Console& console) {
-    const auto start = std::chrono::steady_clock::now();
-    {
-      ConversionProgress progress(console);
-      conversion.run({.threads = copying_threads(flags),
-                      .verify = flags.given("--verify"),
-                      .progress = [&](std::string_view what, Bytes done, Bytes total) {
-                        progress.update(what, done, total);
-                      }});
-    }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    console.info() << format("wrote {} in {:.1f} s\n", to_string(conversion.summary().total), seconds);
-  }
-};
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  console.info() << format("wrote {} in {:.1f} s\n", to_string(conversion.summary().total), seconds);
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_checkpoint_convert_command() {
-  return std::make_unique<CheckpointConvertCommand>();
+void run_checkpoint_convert(const Flags& flags, Console& console) {
+  const ResolvedConversion resolved = resolve_conversion(flags);
+  const std::filesystem::path target = resolved.request.target;
+  Conversion conversion(resolved.request);
+  check_claims(flags, conversion.source().config());
+  ConversionOutcome outcome{.source = resolved.request.source.string(),
+                            .target = target.string(),
+                            .dry_run = flags.given("--dry-run"),
+                            .verified = flags.given("--verify") && !flags.given("--dry-run")};
+  if (!outcome.dry_run) convert(conversion, flags, console);
+  for (const std::string& note : resolved.notes) console.info() << "note: " << note << '\n';
+  for (const std::string& note : conversion.summary().notes) console.info() << "note: " << note << '\n';
+  if (flags.given("--json"))
+    console.out << dump_json(conversion_json(conversion.summary(), outcome));
+  else
+    print_conversion(conversion.summary(), outcome, console.out);
 }
 
 }  // namespace nadi::inline show

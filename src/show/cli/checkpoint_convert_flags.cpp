@@ -77,45 +77,24 @@ std::vector<std::string_view> model_sizes() {
 }
 
 void add_source_flags(Flags& flags) {
-  flags.add({.names = {"--load-dir"},
-             .value = "FOLDER",
-             .help =
-                 "the checkpoint: a Hugging Face folder, a checkpoint of nadi train, or one of Megatron-LM "
-                 "(torch or torch_dist; its folder, or an iter_0000500 in it)",
-             .fallback = "required",
-             .group = "source"});
-  flags.add({.names = {"--iteration"},
-             .value = "N",
-             .help = "which iteration of a Megatron-LM folder",
-             .fallback = "the newest",
-             .group = "source"});
-  flags.add({.names = {"--config"},
-             .value = "MODEL",
-             .help =
-                 "a config.json, a folder with one or a built-in model, in place of what the arguments in a "
-                 "checkpoint of Megatron-LM say",
-             .fallback = "what the checkpoint says",
-             .group = "source"});
-  flags.add(
-      {.names = {"--tokenizer-model"},
-       .value = "PATH",
-       .help =
-           "folder or file of the tokenizer: its size is that of the vocabulary, and its files go along to "
-           "a Hugging Face folder",
-       .fallback = "the model's vocabulary, the source's files",
-       .group = "source"});
-  flags.add({.names = {"--true-vocab-size"},
-             .value = "N",
-             .help = "size of the vocabulary",
-             .fallback = "the tokenizer's, or the model's",
-             .group = "source"});
-  flags.add({.names = {"--vocab-file"},
-             .value = "FILE",
-             .help = "a vocabulary whose size is that of the model's",
-             .fallback = "none",
-             .group = "source"});
-  flags.add(
-      {.names = {"--no-optimizer"}, .help = "weights alone, without optimizer state", .group = "source"});
+  FlagHeading source(flags, "source");
+  source.value("--load-dir", "FOLDER",
+               "the checkpoint: a Hugging Face folder, a checkpoint of nadi train, or one of Megatron-LM "
+               "(torch or torch_dist; its folder, or an iter_0000500 in it)",
+               "required");
+  source.value("--iteration", "N", "which iteration of a Megatron-LM folder", "the newest");
+  source.value("--config", "MODEL",
+               "a config.json, a folder with one or a built-in model, in place of what the arguments in a "
+               "checkpoint of Megatron-LM say",
+               "what the checkpoint says");
+  source.value(
+      "--tokenizer-model", "PATH",
+      "folder or file of the tokenizer: its size is that of the vocabulary, and its files go along to "
+      "a Hugging Face folder",
+      "the model's vocabulary, the source's files");
+  source.value("--true-vocab-size", "N", "size of the vocabulary", "the tokenizer's, or the model's");
+  source.value("--vocab-file", "FILE", "a vocabulary whose size is that of the model's", "none");
+  source.toggle("--no-optimizer", "weights alone, without optimizer state");
 }
 
 void add_target_flags(Flags& flags) {
@@ -125,120 +104,49 @@ void add_target_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add({.names = {"--save-dir", "--save"},
-             .value = "FOLDER",
-             .help = "the folder that is written; it appears when it is complete",
-             .fallback = "required",
-             .group = "target"});
-  flags.add({.names = {"--to"},
-             .value = "FORMAT",
-             .help = summaries,
-             .fallback = "what --saver says",
-             .choices = names,
-             .group = "target"});
-  flags.add({.names = {"--save-format"},
-             .value = "FORMAT",
-             .help = "files of weights in a Hugging Face folder",
-             .fallback = std::string(weight_formats()[0].name),
-             .choices = weight_format_names(),
-             .group = "target"});
-  flags.add({.names = {"--max-shard-size"},
-             .value = "SIZE",
-             .help = "largest file of weights in a Hugging Face folder",
-             .fallback = "5GB",
-             .group = "target"});
+  FlagHeading target(flags, "target");
+  target.value({"--save-dir", "--save"}, "FOLDER",
+               "the folder that is written; it appears when it is complete", "required");
+  target.value("--to", "FORMAT", summaries, "what --saver says", {.choices = names});
+  target.value("--save-format", "FORMAT", "files of weights in a Hugging Face folder",
+               std::string(weight_formats()[0].name), {.choices = weight_format_names()});
+  target.value("--max-shard-size", "SIZE", "largest file of weights in a Hugging Face folder", "5GB");
   for (const auto& [name, type] : {std::pair("--bf16", "bf16"), {"--fp16", "fp16"}, {"--fp32", "fp32"}})
-    flags.add({.names = {name},
-               .help = format("convert weights to {}; the source's precision without any of these", type),
-               .group = "target"});
-  flags.add({.names = {"--target-tensor-parallel-size"},
-             .value = "N",
-             .help = "tensor-parallel ranks",
-             .fallback = "the source's, or 1",
-             .group = "target"});
-  flags.add({.names = {"--target-pipeline-parallel-size"},
-             .value = "N",
-             .help = "pipeline stages",
-             .fallback = "the source's, or 1",
-             .group = "target"});
-  flags.add({.names = {"--target-virtual-stages"},
-             .value = "N",
-             .help = "chunks of layers of each stage (interleaved schedule)",
-             .fallback = "1",
-             .group = "target"});
-  flags.add({.names = {"--target-expert-parallel-size"},
-             .value = "N",
-             .help = "only 1: models with experts are not known",
-             .fallback = "1",
-             .group = "target"});
-  flags.add({.names = {"--saver-transformer-impl"},
-             .value = "NAME",
-             .help = "whose names tensors have in Megatron-LM's format torch",
-             .fallback = std::string(kImplementations[1]),
-             .choices = list_of(kImplementations),
-             .group = "target"});
-  flags.add(
-      {.names = {"--make-vocab-size-divisible-by"},
-       .value = "N",
-       .help = "Megatron-LM's vocabulary is padded to a multiple of this times the tensor-parallel ranks",
-       .fallback = "as the source, or 128",
-       .group = "target"});
-  flags.add({.names = {"--use-distributed-optimizer"},
-             .help = "write optimizer state as Megatron-LM's distributed optimizer does",
-             .fallback = "as the source",
-             .group = "target"});
-  flags.add({.names = {"--no-distributed-optimizer"},
-             .help = "write optimizer state as without it",
-             .fallback = "as the source",
-             .group = "target"});
+    target.toggle(name, format("convert weights to {}; the source's precision without any of these", type));
+  target.value("--target-tensor-parallel-size", "N", "tensor-parallel ranks", "the source's, or 1");
+  target.value("--target-pipeline-parallel-size", "N", "pipeline stages", "the source's, or 1");
+  target.value("--target-virtual-stages", "N", "chunks of layers of each stage (interleaved schedule)", "1");
+  target.value("--target-expert-parallel-size", "N", "only 1: models with experts are not known", "1");
+  target.value("--saver-transformer-impl", "NAME", "whose names tensors have in Megatron-LM's format torch",
+               std::string(kImplementations[1]), {.choices = list_of(kImplementations)});
+  target.value("--make-vocab-size-divisible-by", "N",
+               "Megatron-LM's vocabulary is padded to a multiple of this times the tensor-parallel ranks",
+               "as the source, or 128");
+  target.toggle("--use-distributed-optimizer",
+                "write optimizer state as Megatron-LM's distributed optimizer does", "as the source");
+  target.toggle("--no-distributed-optimizer", "write optimizer state as without it", "as the source");
 }
 
 void add_megatron_claims(Flags& flags) {
-  flags.add({.names = {"--model-type"},
-             .value = "TYPE",
-             .help = "compared with the source",
-             .fallback = "what the source is",
-             .choices = list_of(kModelTypes),
-             .group = "Megatron-LM's converter"});
-  flags.add({.names = {"--model-size"},
-             .value = "NAME",
-             .help = "compared with the source; llama2 names its tokenizer in the arguments",
-             .fallback = "what the source is",
-             .choices = model_sizes(),
-             .group = "Megatron-LM's converter"});
-  flags.add({.names = {"--position-embedding-type"},
-             .value = "TYPE",
-             .help = "compared with the source",
-             .fallback = "what the source is",
-             .choices = list_of(kPositions),
-             .group = "Megatron-LM's converter"});
-  flags.add(
-      {.names = {"--loader"},
-       .value = "NAME",
-       .help =
-           "compared with the source: llama_mistral is a Hugging Face folder, core (or mcore) a checkpoint "
-           "of Megatron-LM",
-       .fallback = "what the source is",
-       .choices = list_of(kLoaders),
-       .group = "Megatron-LM's converter"});
-  flags.add({.names = {"--checkpoint-type"},
-             .value = "TYPE",
-             .help = "compared with the source; files of Meta are not read",
-             .fallback = "hf",
-             .choices = {"hf", "meta"},
-             .group = "Megatron-LM's converter"});
-  flags.add({.names = {"--saver"},
-             .value = "NAME",
-             .help = "core (or mcore) is --to megatron",
-             .fallback = "what --to says",
-             .choices = list_of(kSavers),
-             .group = "Megatron-LM's converter"});
+  FlagHeading converter(flags, "Megatron-LM's converter");
+  converter.value("--model-type", "TYPE", "compared with the source", "what the source is",
+                  {.choices = list_of(kModelTypes)});
+  converter.value("--model-size", "NAME",
+                  "compared with the source; llama2 names its tokenizer in the arguments",
+                  "what the source is", {.choices = model_sizes()});
+  converter.value("--position-embedding-type", "TYPE", "compared with the source", "what the source is",
+                  {.choices = list_of(kPositions)});
+  converter.value(
+      "--loader", "NAME",
+      "compared with the source: llama_mistral is a Hugging Face folder, core (or mcore) a checkpoint "
+      "of Megatron-LM",
+      "what the source is", {.choices = list_of(kLoaders)});
+  converter.value("--checkpoint-type", "TYPE", "compared with the source; files of Meta are not read", "hf",
+                  {.choices = {"hf", "meta"}});
+  converter.value("--saver", "NAME", "core (or mcore) is --to megatron", "what --to says",
+                  {.choices = list_of(kSavers)});
   for (const InertFlag& flag : kInertFlags)
-    flags.add({.names = {flag.name},
-               .value = flag.value,
-               .help = format("no effect: {}", flag.why),
-               .fallback = "none",
-               .group = "Megatron-LM's converter"});
+    converter.value(flag.name, flag.value, format("no effect: {}", flag.why), "none");
 }
 
 std::string required_folder(const Flags& flags, std::string_view name) {
@@ -306,22 +214,15 @@ void check_source_claims(const Flags& flags, const fs::path& source) {
 void add_checkpoint_convert_flags(Flags& flags) {
   add_source_flags(flags);
   add_target_flags(flags);
-  flags.add({.names = {"--threads"},
-             .value = "N",
-             .help = "threads that copy; the files do not depend on it",
-             .fallback = "one per core, at least 16",
-             .group = "run"});
-  flags.add({.names = {"--dry-run"}, .help = "write nothing; print files and sizes", .group = "run"});
-  flags.add({.names = {"--verify"},
-             .help = "read everything back and compare it with the source before the folder appears",
-             .group = "run"});
-  flags.add({.names = {"--no-verify"},
-             .help = "do not check the source against its checksums while it is read",
-             .group = "run"});
-  flags.add({.names = {"--force"},
-             .help = "replace a folder that exists, unless it holds something that is not of a checkpoint",
-             .group = "run"});
-  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "run"});
+  FlagHeading run(flags, "run");
+  run.value("--threads", "N", "threads that copy; the files do not depend on it",
+            "one per core, at least 16");
+  run.toggle("--dry-run", "write nothing; print files and sizes");
+  run.toggle("--verify", "read everything back and compare it with the source before the folder appears");
+  run.toggle("--no-verify", "do not check the source against its checksums while it is read");
+  run.toggle("--force",
+             "replace a folder that exists, unless it holds something that is not of a checkpoint");
+  run.toggle("--json", "print JSON: see docs/json.md");
   add_megatron_claims(flags);
   flags.show_first({"--load-dir", "--save-dir", "--to", "--saver", "--target-tensor-parallel-size",
                     "--target-pipeline-parallel-size", "--bf16", "--no-optimizer", "--dry-run", "--verify",

@@ -15,60 +15,51 @@
 namespace nadi::inline show {
 namespace {
 
-class CheckpointShowCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({"PATH",
-                          "a folder of Hugging Face, Nadi or Megatron-LM (torch or torch_dist), or a file: "
-                          "safetensors or torch.save"});
-    flags.add({.names = {"--tensors"}, .help = "list every tensor with its type, shape, size and file"});
-    flags.add({.names = {"--verify"}, .help = "read every tensor and check it against its checksum"});
-    flags.add(
-        {.names = {"--no-verify"}, .help = "check nothing: show what a damaged checkpoint says it holds"});
-    add_max_memory_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+void read_all(const StoredTensors& stored, Console& console) {
+  Bytes total, checked;
+  for (const WholeTensor& tensor : stored.tensors())
+    total += Bytes{static_cast<std::int64_t>(tensor.bytes_of(tensor.whole()))};
+  {
+    ProgressLine progress(console, "MB", steady_clock());
+    checked = verify_tensors(stored, [&](Bytes done, Bytes all) { progress.update(done, all); });
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    const std::string path = flags.positional();
-    const bool verify = flags.given("--verify");
-    if (verify && flags.given("--no-verify"))
-      throw usage_error("--verify and --no-verify contradict each other");
-    const std::unique_ptr<StoredTensors> stored =
-        open_stored_tensors(path, {.verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes,
-                                   .memory = memory_limit_of(flags)});
-    if (verify) read_all(*stored, console);
-    const bool tensors = flags.given("--tensors");
-    if (flags.given("--json")) {
-      console.out << dump_json(checkpoint_json(path, *stored, tensors));
-      return;
-    }
-    console.out << console.heading(path) << "\n" << checkpoint_text(*stored, output_width(console.out));
-    if (tensors)
-      console.out << "\n"
-                  << table_text(
-                         checkpoint_tensors_table(*stored),
-                         {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
-  }
-
- private:
-  static void read_all(const StoredTensors& stored, Console& console) {
-    Bytes total, checked;
-    for (const WholeTensor& tensor : stored.tensors())
-      total += Bytes{static_cast<std::int64_t>(tensor.bytes_of(tensor.whole()))};
-    {
-      ProgressLine progress(console, "MB", steady_clock());
-      checked = verify_tensors(stored, [&](Bytes done, Bytes all) { progress.update(done, all); });
-    }
-    console.info() << format("{} of tensors read; {} have checksums, and all of these agree\n",
-                             to_string(total), checked.count() == 0 ? "none" : to_string(checked));
-  }
-};
+  console.info() << format("{} of tensors read; {} have checksums, and all of these agree\n",
+                           to_string(total), checked.count() == 0 ? "none" : to_string(checked));
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_checkpoint_show_command() {
-  return std::make_unique<CheckpointShowCommand>();
+void add_checkpoint_show_flags(Flags& flags) {
+  flags.set_positional({"PATH",
+                        "a folder of Hugging Face, Nadi or Megatron-LM (torch or torch_dist), or a file: "
+                        "safetensors or torch.save"});
+  flags.toggle("--tensors", "list every tensor with its type, shape, size and file");
+  flags.toggle("--verify", "read every tensor and check it against its checksum");
+  flags.toggle("--no-verify", "check nothing: show what a damaged checkpoint says it holds");
+  add_max_memory_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
+
+void run_checkpoint_show(const Flags& flags, Console& console) {
+  const std::string path = flags.positional();
+  const bool verify = flags.given("--verify");
+  if (verify && flags.given("--no-verify"))
+    throw usage_error("--verify and --no-verify contradict each other");
+  const std::unique_ptr<StoredTensors> stored = open_stored_tensors(
+      path,
+      {.verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes, .memory = memory_limit_of(flags)});
+  if (verify) read_all(*stored, console);
+  const bool tensors = flags.given("--tensors");
+  if (flags.given("--json")) {
+    console.out << dump_json(checkpoint_json(path, *stored, tensors));
+    return;
+  }
+  console.out << console.heading(path) << "\n" << checkpoint_text(*stored, output_width(console.out));
+  if (tensors)
+    console.out << "\n"
+                << table_text(
+                       checkpoint_tensors_table(*stored),
+                       {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
 }
 
 }  // namespace nadi::inline show

@@ -8,10 +8,8 @@
 namespace nadi::inline show {
 
 void add_outputs_flag(Flags& flags) {
-  flags.add({.names = {"--outputs"},
-             .value = "FOLDER",
-             .help = "where the folders of jobs are: \"outputs\" of the job file",
-             .fallback = std::string(kDefaultJobOutputs)});
+  flags.value("--outputs", "FOLDER", "where the folders of jobs are: \"outputs\" of the job file",
+              std::string(kDefaultJobOutputs));
 }
 
 std::filesystem::path outputs_flag(const Flags& flags) {

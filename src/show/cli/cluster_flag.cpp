@@ -7,13 +7,14 @@
 namespace nadi::inline show {
 
 void add_cluster_flag(Flags& flags, std::string help, std::string fallback) {
-  flags.add({.names = {"--cluster", "--hw-config"},
-             .value = "CLUSTER",
-             .help = format("{}: a name of 'nadi clusters', NAMExN for N nodes of it, a device of 'nadi "
-                            "devices', a JSON file, or files of ASTRA-sim (system.json,network.yml)",
-                            help),
-             .fallback = std::move(fallback),
-             .group = "hardware"});
+  FlagHeading(flags, "hardware")
+      .value(
+          {"--cluster", "--hw-config"}, "CLUSTER",
+          format(
+              "{}: a name of 'nadi clusters', NAMExN for N nodes of it, a device of 'nadi devices', a JSON "
+              "file, or files of ASTRA-sim (system.json,network.yml)",
+              help),
+          std::move(fallback));
 }
 
 std::optional<Cluster> given_cluster(const Flags& flags) {

@@ -1,5 +1,4 @@
 // nadi clusters
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -28,39 +27,30 @@ void list_clusters(const Flags& flags, Console& console) {
          "one.\n'nadi clusters NAME' shows one in full, with the sources of its figures.\n";
 }
 
-class ClustersCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "CLUSTER",
-                          .help =
-                              "the cluster to show in full: a name, NAMExN for N nodes of it, a JSON file, "
-                              "or files of ASTRA-sim (system.json,network.yml)",
-                          .fallback = "all are listed"});
-    flags.add({.names = {"--json"},
-               .help = "print JSON: see docs/json.md; of one cluster, the file that describes it"});
-    flags.add({.names = {"--schema"}, .help = "print the JSON schema of cluster files"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    if (flags.given("--schema")) {
-      if (flags.has_positional()) throw usage_error("--schema is the same for all clusters");
-      console.out << cluster_schema();
-    } else if (!flags.has_positional()) {
-      list_clusters(flags, console);
-    } else {
-      const Cluster cluster = load_cluster(flags.positional());
-      if (flags.given("--json"))
-        console.out << cluster_text(cluster);
-      else
-        print_cluster(cluster, console.out, style_for(console));
-    }
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_clusters_command() {
-  return std::make_unique<ClustersCommand>();
+void add_clusters_flags(Flags& flags) {
+  flags.set_positional({.name = "CLUSTER",
+                        .help = "the cluster to show in full: a name, NAMExN for N nodes of it, a JSON file, "
+                                "or files of ASTRA-sim (system.json,network.yml)",
+                        .fallback = "all are listed"});
+  flags.toggle("--json", "print JSON: see docs/json.md; of one cluster, the file that describes it");
+  flags.toggle("--schema", "print the JSON schema of cluster files");
+}
+
+void run_clusters(const Flags& flags, Console& console) {
+  if (flags.given("--schema")) {
+    if (flags.has_positional()) throw usage_error("--schema is the same for all clusters");
+    console.out << cluster_schema();
+  } else if (!flags.has_positional()) {
+    list_clusters(flags, console);
+  } else {
+    const Cluster cluster = load_cluster(flags.positional());
+    if (flags.given("--json"))
+      console.out << cluster_text(cluster);
+    else
+      print_cluster(cluster, console.out, style_for(console));
+  }
 }
 
 }  // namespace nadi::inline show

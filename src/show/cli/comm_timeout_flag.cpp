@@ -53,12 +53,10 @@ std::string whole_seconds_text(milliseconds time) {
 }  // namespace
 
 void add_comm_timeout_flag(Flags& flags, std::string_view group) {
-  flags.add(
-      {.names = {kTimeoutFlag},
-       .value = "TIME",
-       .help = "end the ranks when none has made progress for so long: 90s, 10min; 0 disables the limit",
-       .fallback = "10min",
-       .group = group});
+  FlagHeading(flags, group)
+      .value(kTimeoutFlag, "TIME",
+             "end the ranks when none has made progress for so long: 90s, 10min; 0 disables the limit",
+             "10min");
 }
 
 std::optional<milliseconds> given_comm_timeout(const Flags& flags) {

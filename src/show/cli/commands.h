@@ -1,4 +1,4 @@
-// The table of all commands. A new command is a file with a make function and one entry there.
+// The table of all commands. A new command is a file with two functions, its flags and what it does, and one entry there.
 #pragma once
 
 namespace nadi::inline show {

@@ -17,80 +17,61 @@
 #include "nadi/trace/file_patterns.h"
 
 namespace nadi::inline show {
-namespace {
+void add_compare_flags(Flags& flags) {
+  flags.set_positional({.name = "FILE...",
+                        .help = "traces of the ranks of a run, with times: Chakra (.et, JSON) or profiles of "
+                                "PyTorch (Kineto); patterns in quotes",
+                        .many = true});
+  flags.value("--cluster", "CLUSTER",
+              "what the run is predicted on: a file of 'nadi calibrate', another cluster file, or a "
+              "name of the catalogue",
+              "required");
+  flags.value({"--timeline", "--output", "-o"}, "FILE.html",
+              "write a page with measured and predicted lanes below each other", "none");
+  flags.value("--top", "N", "largest differences that are listed", format("{}", ComparisonQuestion{}.top));
+  flags.toggle("--all-steps",
+               "count steps that were disturbed, too: more than 2% of the processor time was stolen by "
+               "a hypervisor or taken by other processes");
+  flags.toggle("--lenient", "skip damaged records");
+  add_strict_flag(flags);
+  add_max_memory_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+  flags.toggle("--force", "overwrite a file that exists");
+  flags.show_first({"--cluster", "--timeline", "--json"});
+}
 
-class CompareCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "FILE...",
-                          .help =
-                              "traces of the ranks of a run, with times: Chakra (.et, JSON) or profiles of "
-                              "PyTorch (Kineto); patterns in quotes",
-                          .many = true});
-    flags.add({.names = {"--cluster"},
-               .value = "CLUSTER",
-               .help = "what the run is predicted on: a file of 'nadi calibrate', another cluster file, or a "
-                       "name of the catalogue",
-               .fallback = "required"});
-    flags.add({.names = {"--timeline", "--output", "-o"},
-               .value = "FILE.html",
-               .help = "write a page with measured and predicted lanes below each other",
-               .fallback = "none"});
-    flags.add({.names = {"--top"},
-               .value = "N",
-               .help = "largest differences that are listed",
-               .fallback = format("{}", ComparisonQuestion{}.top)});
-    flags.add({.names = {"--all-steps"},
-               .help =
-                   "count steps that were disturbed, too: more than 2% of the processor time was stolen by "
-                   "a hypervisor or taken by other processes"});
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
-    add_strict_flag(flags);
-    add_max_memory_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
-    flags.show_first({"--cluster", "--timeline", "--json"});
+void run_compare(const Flags& flags, Console& console) {
+  const auto name = flags.text("--cluster");
+  if (!name) throw usage_error("--cluster is missing", "nadi calibrate -o me.json measures this machine");
+  const auto page = flags.text("--timeline");
+  const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (page && overwrite == Overwrite::kRefuse) refuse_existing(*page);
+  ComparisonQuestion question{
+      .files = expand_traces(flags.positionals()),
+      .on = {.cluster = *name},
+      .all_steps = flags.given("--all-steps"),
+      .reading = {.memory = memory_limit_of(flags),
+                  .lenient = flags.given("--lenient"),
+                  .strict = flags.given("--strict"),
+                  .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}};
+  if (const auto top = flags.integer("--top", 0)) question.top = static_cast<std::size_t>(*top);
+  const ComparisonAnswer answer = compare(question);
+  if (answer.never_quiet)
+    console.warnings()
+        << "warning: every step was disturbed by what else the machine did: the measured times "
+           "are too long\n";
+  if (page) {
+    TimelineView timeline;
+    timeline.title = format("{}: measured and predicted", question.files.front().filename().string());
+    timeline.subtitle = format("predicted on {}", answer.cluster.name);
+    timeline_of_comparison(timeline, answer.compared);
+    write_timeline_page(timeline, *page, overwrite);
+    console.info() << format("wrote {}\n", *page);
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    const auto name = flags.text("--cluster");
-    if (!name) throw usage_error("--cluster is missing", "nadi calibrate -o me.json measures this machine");
-    const auto page = flags.text("--timeline");
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    if (page && overwrite == Overwrite::kRefuse) refuse_existing(*page);
-    ComparisonQuestion question{
-        .files = expand_traces(flags.positionals()),
-        .on = {.cluster = *name},
-        .all_steps = flags.given("--all-steps"),
-        .reading = {.memory = memory_limit_of(flags),
-                    .lenient = flags.given("--lenient"),
-                    .strict = flags.given("--strict"),
-                    .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}};
-    if (const auto top = flags.integer("--top", 0)) question.top = static_cast<std::size_t>(*top);
-    const ComparisonAnswer answer = compare(question);
-    if (answer.never_quiet)
-      console.warnings()
-          << "warning: every step was disturbed by what else the machine did: the measured times "
-             "are too long\n";
-    if (page) {
-      TimelineView timeline;
-      timeline.title = format("{}: measured and predicted", question.files.front().filename().string());
-      timeline.subtitle = format("predicted on {}", answer.cluster.name);
-      timeline_of_comparison(timeline, answer.compared);
-      write_timeline_page(timeline, *page, overwrite);
-      console.info() << format("wrote {}\n", *page);
-    }
-    if (flags.given("--json"))
-      console.out << dump_json(prediction_json(answer));
-    else
-      print_prediction(answer, console.out, style_for(console));
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_compare_command() {
-  return std::make_unique<CompareCommand>();
+  if (flags.given("--json"))
+    console.out << dump_json(prediction_json(answer));
+  else
+    print_prediction(answer, console.out, style_for(console));
 }
 
 }  // namespace nadi::inline show

@@ -1,6 +1,5 @@
 // nadi completion
 #include <algorithm>
-#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -24,37 +23,27 @@ std::vector<std::string_view> shell_names() {
   return names;
 }
 
-class CompletionCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "SHELL",
-         .help = format("{}; bash reads it with: source <(nadi completion bash)", join(shell_names(), ", ")),
-         .choices = shell_names()});
-    flags.add({.names = {"--output"},
-               .value = "FILE",
-               .help = "write it to this file, which is replaced if it exists",
-               .fallback = "print it"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const Verbatim as_it_is(console.out);
-    const std::string& name = flags.positional();
-    const auto shell = std::ranges::find(shells(), name, &ShellEntry::name);
-    if (shell == shells().end())
-      throw usage_error(format("no completion for '{}'", name), did_you_mean(name, shell_names()));
-    const auto path = flags.text("--output");
-    if (path)
-      write_atomically(*path, shell->script, Overwrite::kAllow);
-    else
-      console.out << shell->script;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_completion_command() {
-  return std::make_unique<CompletionCommand>();
+void add_completion_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "SHELL",
+       .help = format("{}; bash reads it with: source <(nadi completion bash)", join(shell_names(), ", ")),
+       .choices = shell_names()});
+  flags.value("--output", "FILE", "write it to this file, which is replaced if it exists", "print it");
+}
+
+void run_completion(const Flags& flags, Console& console) {
+  const Verbatim as_it_is(console.out);
+  const std::string& name = flags.positional();
+  const auto shell = std::ranges::find(shells(), name, &ShellEntry::name);
+  if (shell == shells().end())
+    throw usage_error(format("no completion for '{}'", name), did_you_mean(name, shell_names()));
+  const auto path = flags.text("--output");
+  if (path)
+    write_atomically(*path, shell->script, Overwrite::kAllow);
+  else
+    console.out << shell->script;
 }
 
 }  // namespace nadi::inline show

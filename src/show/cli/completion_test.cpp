@@ -144,7 +144,7 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "S:P,..."};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
-    entry.make()->add_flags(flags);
+    entry.add_flags(flags);
     std::vector<std::string_view> names;
     for (const FlagSpec& spec : flags.specs())
       if (!spec.value.empty() && spec.choices.empty() && spec.page == HelpPage::kMain)

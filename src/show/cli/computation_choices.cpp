@@ -61,9 +61,9 @@ DeviceKind resolve_device(const Flags& flags) {
 }
 
 std::vector<FlagSpec> math_flags() {
-  return {{.names = {"--tf32"},
-           .help = "on a GPU: products of fp32 matrices on tensor cores, with 10 bits of mantissa"},
-          {.names = {"--deterministic"}, .help = "two runs give the same bits on a GPU, too; takes longer"}};
+  return {
+      switch_flag("--tf32", "on a GPU: products of fp32 matrices on tensor cores, with 10 bits of mantissa"),
+      switch_flag("--deterministic", "two runs give the same bits on a GPU, too; takes longer")};
 }
 
 MathOptions resolve_math(const Flags& flags, DeviceKind device) {
@@ -79,30 +79,23 @@ std::vector<std::string_view> optimizer_names() {
 }
 
 FlagSpec attention_flag() {
-  return {.names = {"--attention"},
-          .value = "HOW",
-          .help = "one op, or products and softmax as ops of their own",
-          .fallback = std::string(attention_name(StepRequest{}.fused_attention)),
-          .choices = {kAttentions.begin(), kAttentions.end()}};
+  return value_flag("--attention", "HOW", "one op, or products and softmax as ops of their own",
+                    std::string(attention_name(StepRequest{}.fused_attention)),
+                    {.choices = {kAttentions.begin(), kAttentions.end()}});
 }
 
 std::vector<FlagSpec> recompute_flags() {
   const Recompute defaults;
-  return {{.names = {"--recompute"},
-           .value = "WHAT",
-           .help = "what the backward pass computes again instead of keeping: the inside of attention, or "
-                   "whole blocks",
-           .fallback = std::string(to_string(defaults.granularity)),
-           .choices = names_of(kGranularities)},
-          {.names = {"--recompute-method"},
-           .value = "HOW",
-           .help = "with --recompute full: all blocks in chunks, or the first blocks one by one",
-           .fallback = std::string(to_string(defaults.method)),
-           .choices = names_of(kMethods)},
-          {.names = {"--recompute-num-layers"},
-           .value = "N",
-           .help = "with --recompute full: blocks per chunk, or how many first blocks",
-           .fallback = format("{}", defaults.layers)}};
+  return {value_flag("--recompute", "WHAT",
+                     "what the backward pass computes again instead of keeping: the inside of attention, or "
+                     "whole blocks",
+                     std::string(to_string(defaults.granularity)), {.choices = names_of(kGranularities)}),
+          value_flag("--recompute-method", "HOW",
+                     "with --recompute full: all blocks in chunks, or the first blocks one by one",
+                     std::string(to_string(defaults.method)), {.choices = names_of(kMethods)}),
+          value_flag("--recompute-num-layers", "N",
+                     "with --recompute full: blocks per chunk, or how many first blocks",
+                     format("{}", defaults.layers))};
 }
 
 Recompute resolve_recompute(const Flags& flags) {

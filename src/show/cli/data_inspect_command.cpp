@@ -42,71 +42,57 @@ Range parse_documents(std::string_view text, std::int64_t documents) {
   return {*first, *last};
 }
 
-class DataInspectCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({"PREFIX", "the dataset: PREFIX.idx and PREFIX.bin"});
-    flags.add({.names = {"--tokenizer"},
-               .value = "FOLDER",
-               .help = "print documents as text; a folder as 'nadi data tokenizer' writes",
-               .fallback = "none: documents are printed as tokens"});
-    flags.add(
-        {.names = {"--documents"},
-         .value = "RANGE",
-         .help = "which documents to print: 7 or 0-3",
-         .fallback = format("the first {} with --tokenizer, all with --format jsonl", kShownDocuments)});
-    flags.add({.names = {"--format"},
-               .value = "FORMAT",
-               .help = "text: figures and documents; jsonl: only documents, in the format that 'nadi data "
-                       "preprocess' reads, without the token at their end",
-               .fallback = "text",
-               .choices = {"text", "jsonl"}});
-    flags.add({.names = {"--json"}, .help = "print figures as JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const bool json_lines = flags.choice("--format").value_or(0) == 1;
-    const auto folder = flags.text("--tokenizer");
-    const auto wanted = flags.text("--documents");
-    if (flags.given("--json") && (folder || wanted || json_lines))
-      throw usage_error("--json prints figures, not documents", "use --format jsonl for documents");
-    if (json_lines && !folder) throw usage_error("--format jsonl needs a --tokenizer to make text of tokens");
-    const IndexedDataset dataset(flags.positional());
-    const std::unique_ptr<Tokenizer> tokenizer = folder ? load_tokenizer(*folder) : nullptr;
-    Range range{0, json_lines ? dataset.documents() - 1 : std::min(kShownDocuments, dataset.documents()) - 1};
-    if (wanted) range = parse_documents(*wanted, dataset.documents());
-
-    if (!json_lines) {
-      const DatasetFigures figures = dataset_figures(dataset, [&] { console.check_interrupted(); });
-      if (flags.given("--json")) {
-        console.out << dump_json(dataset_json(dataset, figures));
-        return;
-      }
-      console.out << console.heading(dataset.prefix()) << "\n" << dataset_text(dataset, figures);
-      if (!wanted && !tokenizer) return;
-    }
-    std::optional<DocumentTexts> texts;
-    if (tokenizer) texts.emplace(dataset, *tokenizer);
-    for (std::int64_t d = range.first; d <= range.last; ++d) {
-      console.check_interrupted();
-      if (json_lines) {
-        print_verbatim(console.out, document_json_line(texts->of(d)));
-        continue;
-      }
-      console.out << "\n"
-                  << console.heading(format("document {}", d)) << "\n"
-                  << (texts ? document_text(texts->of(d)) : document_tokens(dataset, d));
-    }
-    if (texts && texts->broken() > 0)
-      console.info() << format("note: {} sequences are not UTF-8{}\n", with_thousands(texts->broken()),
-                               json_lines ? ": what is not became U+FFFD" : "");
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_data_inspect_command() {
-  return std::make_unique<DataInspectCommand>();
+void add_data_inspect_flags(Flags& flags) {
+  flags.set_positional({"PREFIX", "the dataset: PREFIX.idx and PREFIX.bin"});
+  flags.value("--tokenizer", "FOLDER", "print documents as text; a folder as 'nadi data tokenizer' writes",
+              "none: documents are printed as tokens");
+  flags.value("--documents", "RANGE", "which documents to print: 7 or 0-3",
+              format("the first {} with --tokenizer, all with --format jsonl", kShownDocuments));
+  flags.value("--format", "FORMAT",
+              "text: figures and documents; jsonl: only documents, in the format that 'nadi data "
+              "preprocess' reads, without the token at their end",
+              "text", {.choices = {"text", "jsonl"}});
+  flags.toggle("--json", "print figures as JSON: see docs/json.md");
+}
+
+void run_data_inspect(const Flags& flags, Console& console) {
+  const bool json_lines = flags.choice("--format").value_or(0) == 1;
+  const auto folder = flags.text("--tokenizer");
+  const auto wanted = flags.text("--documents");
+  if (flags.given("--json") && (folder || wanted || json_lines))
+    throw usage_error("--json prints figures, not documents", "use --format jsonl for documents");
+  if (json_lines && !folder) throw usage_error("--format jsonl needs a --tokenizer to make text of tokens");
+  const IndexedDataset dataset(flags.positional());
+  const std::unique_ptr<Tokenizer> tokenizer = folder ? load_tokenizer(*folder) : nullptr;
+  Range range{0, json_lines ? dataset.documents() - 1 : std::min(kShownDocuments, dataset.documents()) - 1};
+  if (wanted) range = parse_documents(*wanted, dataset.documents());
+
+  if (!json_lines) {
+    const DatasetFigures figures = dataset_figures(dataset, [&] { console.check_interrupted(); });
+    if (flags.given("--json")) {
+      console.out << dump_json(dataset_json(dataset, figures));
+      return;
+    }
+    console.out << console.heading(dataset.prefix()) << "\n" << dataset_text(dataset, figures);
+    if (!wanted && !tokenizer) return;
+  }
+  std::optional<DocumentTexts> texts;
+  if (tokenizer) texts.emplace(dataset, *tokenizer);
+  for (std::int64_t d = range.first; d <= range.last; ++d) {
+    console.check_interrupted();
+    if (json_lines) {
+      print_verbatim(console.out, document_json_line(texts->of(d)));
+      continue;
+    }
+    console.out << "\n"
+                << console.heading(format("document {}", d)) << "\n"
+                << (texts ? document_text(texts->of(d)) : document_tokens(dataset, d));
+  }
+  if (texts && texts->broken() > 0)
+    console.info() << format("note: {} sequences are not UTF-8{}\n", with_thousands(texts->broken()),
+                             json_lines ? ": what is not became U+FFFD" : "");
 }
 
 }  // namespace nadi::inline show

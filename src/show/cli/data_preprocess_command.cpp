@@ -53,122 +53,90 @@ int workers_of(const Flags& flags) {
   return static_cast<int>(workers);
 }
 
-class DataPreprocessCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    add_input_flags(flags);
-    add_output_flags(flags);
-    constexpr std::string_view kGroup = "tokenizer";
-    flags.add(
-        {.names = {"--tokenizer"},
-         .value = "FOLDER",
-         .help = "a folder with tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
-         .fallback = "required, or Megatron's flags",
-         .group = kGroup});
-    for (FlagSpec spec : megatron_tokenizer_flags()) {
-      spec.group = kGroup;
-      flags.add(std::move(spec));
-    }
-    flags.add({.names = {"--tokenizer-hf-no-include-special-tokens"},
-               .help = "with --tokenizer-model: do not put the token that begins a text (BERT: [CLS] and "
-                       "[SEP]) around each sequence, as Megatron does",
-               .group = kGroup});
-    flags.show_first({"--input", "--output-prefix", "--tokenizer", "--append-eod", "--json-keys",
-                      "--split-sentences", "--workers", "--force"});
-  }
+void add_preprocess_input_flags(Flags& flags) {
+  flags.value("--input", "PATH", "JSON lines, a document per line; or a folder of .jsonl and .json files",
+              "required");
+  flags.value("--json-keys", "KEY ...",
+              "keys of the texts in a line: strings, or arrays of strings (sentences that are "
+              "already split); one dataset per key",
+              "text", {.many = true});
+  flags.toggle("--split-sentences",
+               "make each sentence a sequence, for BERT. Sentences are split by rules for English, which "
+               "mostly agree with the trained model that Megatron uses");
+  flags.toggle("--keep-newlines", "with --split-sentences: keep the white space after a sentence");
+  flags.value("--lang", "LANGUAGE", "language of the rules that split sentences", "english",
+              {.choices = {"english"}});
+  flags.toggle("--append-eod", "append the end-of-document token to each document");
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    const std::string input = required_text(flags, "--input");
-    PreprocessOptions options{.inputs = {},
-                              .output_prefix = required_text(flags, "--output-prefix"),
-                              .split_sentences = flags.given("--split-sentences"),
-                              .append_end = flags.given("--append-eod"),
-                              .workers = workers_of(flags)};
-    if (flags.given("--json-keys")) options.keys = flags.texts("--json-keys");
-    if (flags.given("--keep-newlines")) {
-      if (!options.split_sentences) throw usage_error("--keep-newlines needs --split-sentences");
-      options.gap = SentenceGap::kKept;
-    }
-    if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
-    const std::int64_t interval = flags.integer("--log-interval").value_or(PreprocessLogOptions{}.interval);
-    if (flags.integer("--partitions").value_or(1) > 1)
-      console.info() << "note: --partitions has no effect: the workers share the input, and documents keep "
-                        "their order\n";
-    const ChosenTokenizer chosen = choose_tokenizer(flags);
-    options.add_special_tokens = chosen.adds_special_tokens;
-    options.inputs = find_json_lines(input);
-
-    PreprocessRun done{.input = input,
-                       .tokenizer = chosen.name,
-                       .vocabulary = chosen.tokenizer->vocabulary_size(),
-                       .workers = options.workers,
-                       .report = {}};
-    {
-      PreprocessLog log(console, {.interval = interval, .total = total_size(options.inputs)});
-      done.report = preprocess(options, *chosen.tokenizer, std::ref(log));
-      done.seconds = log.seconds();
-    }
-    if (flags.given("--json"))
-      console.out << dump_json(preprocess_json(done));
-    else
-      console.out << preprocess_text(done);
-  }
-
- private:
-  static void add_input_flags(Flags& flags) {
-    flags.add({.names = {"--input"},
-               .value = "PATH",
-               .help = "JSON lines, a document per line; or a folder of .jsonl and .json files",
-               .fallback = "required"});
-    flags.add({.names = {"--json-keys"},
-               .value = "KEY ...",
-               .help = "keys of the texts in a line: strings, or arrays of strings (sentences that are "
-                       "already split); one dataset per key",
-               .fallback = "text",
-               .many = true});
-    flags.add({.names = {"--split-sentences"},
-               .help =
-                   "make each sentence a sequence, for BERT. Sentences are split by rules for English, which "
-                   "mostly agree with the trained model that Megatron uses"});
-    flags.add({.names = {"--keep-newlines"},
-               .help = "with --split-sentences: keep the white space after a sentence"});
-    flags.add({.names = {"--lang"},
-               .value = "LANGUAGE",
-               .help = "language of the rules that split sentences",
-               .fallback = "english",
-               .choices = {"english"}});
-    flags.add({.names = {"--append-eod"}, .help = "append the end-of-document token to each document"});
-  }
-
-  static void add_output_flags(Flags& flags) {
-    flags.add({.names = {"--output-prefix", "--output", "-o"},
-               .value = "PREFIX",
-               .help = "writes PREFIX_KEY_document.bin and .idx, or PREFIX_KEY_sentence with "
-                       "--split-sentences",
-               .fallback = "required"});
-    flags.add({.names = {"--workers"},
-               .value = "N",
-               .help = "threads that tokenize; the output is the same for any number",
-               .fallback = "one per core"});
-    flags.add({.names = {"--partitions"},
-               .value = "N",
-               .help = "no effect: Megatron splits the input into files for this many groups of workers",
-               .fallback = "1"});
-    flags.add(
-        {.names = {"--keep-sequential-samples"}, .help = "no effect: documents always keep their order"});
-    flags.add({.names = {"--log-interval"},
-               .value = "N",
-               .help = "documents between two lines of progress",
-               .fallback = format("{}", PreprocessLogOptions{}.interval)});
-    flags.add({.names = {"--force"}, .help = "overwrite existing files"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-};
+void add_preprocess_output_flags(Flags& flags) {
+  flags.value({"--output-prefix", "--output", "-o"}, "PREFIX",
+              "writes PREFIX_KEY_document.bin and .idx, or PREFIX_KEY_sentence with "
+              "--split-sentences",
+              "required");
+  flags.value("--workers", "N", "threads that tokenize; the output is the same for any number",
+              "one per core");
+  flags.value("--partitions", "N",
+              "no effect: Megatron splits the input into files for this many groups of workers", "1");
+  flags.toggle("--keep-sequential-samples", "no effect: documents always keep their order");
+  flags.value("--log-interval", "N", "documents between two lines of progress",
+              format("{}", PreprocessLogOptions{}.interval));
+  flags.toggle("--force", "overwrite existing files");
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_data_preprocess_command() {
-  return std::make_unique<DataPreprocessCommand>();
+void add_data_preprocess_flags(Flags& flags) {
+  add_preprocess_input_flags(flags);
+  add_preprocess_output_flags(flags);
+  FlagHeading group(flags, "tokenizer");
+  group.value("--tokenizer", "FOLDER",
+              "a folder with tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
+              "required, or Megatron's flags");
+  for (FlagSpec& spec : megatron_tokenizer_flags()) group.add(std::move(spec));
+  group.toggle("--tokenizer-hf-no-include-special-tokens",
+               "with --tokenizer-model: do not put the token that begins a text (BERT: [CLS] and "
+               "[SEP]) around each sequence, as Megatron does");
+  flags.show_first({"--input", "--output-prefix", "--tokenizer", "--append-eod", "--json-keys",
+                    "--split-sentences", "--workers", "--force"});
+}
+
+void run_data_preprocess(const Flags& flags, Console& console) {
+  const std::string input = required_text(flags, "--input");
+  PreprocessOptions options{.inputs = {},
+                            .output_prefix = required_text(flags, "--output-prefix"),
+                            .split_sentences = flags.given("--split-sentences"),
+                            .append_end = flags.given("--append-eod"),
+                            .workers = workers_of(flags)};
+  if (flags.given("--json-keys")) options.keys = flags.texts("--json-keys");
+  if (flags.given("--keep-newlines")) {
+    if (!options.split_sentences) throw usage_error("--keep-newlines needs --split-sentences");
+    options.gap = SentenceGap::kKept;
+  }
+  if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
+  const std::int64_t interval = flags.integer("--log-interval").value_or(PreprocessLogOptions{}.interval);
+  if (flags.integer("--partitions").value_or(1) > 1)
+    console.info() << "note: --partitions has no effect: the workers share the input, and documents keep "
+                      "their order\n";
+  const ChosenTokenizer chosen = choose_tokenizer(flags);
+  options.add_special_tokens = chosen.adds_special_tokens;
+  options.inputs = find_json_lines(input);
+
+  PreprocessRun done{.input = input,
+                     .tokenizer = chosen.name,
+                     .vocabulary = chosen.tokenizer->vocabulary_size(),
+                     .workers = options.workers,
+                     .report = {}};
+  {
+    PreprocessLog log(console, {.interval = interval, .total = total_size(options.inputs)});
+    done.report = preprocess(options, *chosen.tokenizer, std::ref(log));
+    done.seconds = log.seconds();
+  }
+  if (flags.given("--json"))
+    console.out << dump_json(preprocess_json(done));
+  else
+    console.out << preprocess_text(done);
 }
 
 }  // namespace nadi::inline show

@@ -1,5 +1,4 @@
 // nadi devices
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/json.h"
@@ -10,29 +9,18 @@
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
-namespace {
+void add_devices_flags(Flags& flags) {
+  add_wide_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
 
-class DevicesCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    add_wide_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const DevicesView view = look_for_devices();
-    if (flags.given("--json"))
-      console.out << dump_json(devices_json(view));
-    else
-      print_wide_or_not(flags, console,
-                        [&](const ReportStyle& style) { print_devices(view, console.out, style); });
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_devices_command() {
-  return std::make_unique<DevicesCommand>();
+void run_devices(const Flags& flags, Console& console) {
+  const DevicesView view = look_for_devices();
+  if (flags.given("--json"))
+    console.out << dump_json(devices_json(view));
+  else
+    print_wide_or_not(flags, console,
+                      [&](const ReportStyle& style) { print_devices(view, console.out, style); });
 }
 
 }  // namespace nadi::inline show

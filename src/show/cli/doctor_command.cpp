@@ -1,5 +1,4 @@
 // nadi doctor
-#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -11,30 +10,19 @@
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
-namespace {
+void add_doctor_flags(Flags& flags) {
+  flags.toggle("--json", "print JSON, with what each command lacks: see docs/json.md");
+}
 
-class DoctorCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--json"}, .help = "print JSON, with what each command lacks: see docs/json.md"});
+void run_doctor(const Flags& flags, Console& console) {
+  const std::vector<MachineCheck> checks = check_machine(machine_of_this_process());
+  if (flags.given("--json")) {
+    std::vector<std::string_view> names;
+    for (const CommandEntry& entry : commands()) names.push_back(entry.name);
+    console.out << dump_json(doctor_json(checks, names));
+  } else {
+    print_doctor(checks, console.out, style_for(console));
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    const std::vector<MachineCheck> checks = check_machine(machine_of_this_process());
-    if (flags.given("--json")) {
-      std::vector<std::string_view> names;
-      for (const CommandEntry& entry : commands()) names.push_back(entry.name);
-      console.out << dump_json(doctor_json(checks, names));
-    } else {
-      print_doctor(checks, console.out, style_for(console));
-    }
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_doctor_command() {
-  return std::make_unique<DoctorCommand>();
 }
 
 }  // namespace nadi::inline show

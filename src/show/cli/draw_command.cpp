@@ -1,7 +1,6 @@
 // nadi draw
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -32,34 +31,20 @@ constexpr std::array<std::string_view, 2> kPasses{"first", "all"};
 constexpr std::int64_t kLayoutSeconds = 60;
 
 void add_what_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "what is drawn";
-  flags.add({.names = {"--layers"},
-             .value = "LIST",
-             .help = "only these layers, such as 0-1 or 0,11",
-             .fallback = "all",
-             .group = kGroup});
-  flags.add(
-      {.names = {"--collapse"},
-       .value = "WHAT",
-       .help =
-           "what becomes one box; layer: each layer; block: attention and feed-forward part of each layer; "
-           "none: nothing; auto: nothing, but of a picture that is too large to read all but its first layer",
-       .fallback = std::string(kCollapseNames[0]),
-       .choices = {kCollapseNames.begin(), kCollapseNames.end()},
-       .group = kGroup});
-  flags.add(
-      {.names = {"--comm"},
-       .help =
-           "communication, across ranks where there are several, with a box for what is computed between two",
-       .group = kGroup});
-  flags.add({.names = {"--no-tensors"}, .help = "operations and communication alone", .group = kGroup});
-  flags.add(
-      {.names = {"--passes"},
-       .value = "WHICH",
-       .help = "micro-batches, decode steps and training steps that do the same again: the first, or all",
-       .fallback = "first in pictures, all in files",
-       .choices = {kPasses.begin(), kPasses.end()},
-       .group = kGroup});
+  FlagHeading group(flags, "what is drawn");
+  group.value("--layers", "LIST", "only these layers, such as 0-1 or 0,11", "all");
+  group.value(
+      "--collapse", "WHAT",
+      "what becomes one box; layer: each layer; block: attention and feed-forward part of each layer; "
+      "none: nothing; auto: nothing, but of a picture that is too large to read all but its first layer",
+      std::string(kCollapseNames[0]), {.choices = {kCollapseNames.begin(), kCollapseNames.end()}});
+  group.toggle(
+      "--comm",
+      "communication, across ranks where there are several, with a box for what is computed between two");
+  group.toggle("--no-tensors", "operations and communication alone");
+  group.value("--passes", "WHICH",
+              "micro-batches, decode steps and training steps that do the same again: the first, or all",
+              "first in pictures, all in files", {.choices = {kPasses.begin(), kPasses.end()}});
 }
 
 void add_draw_output_flags(Flags& flags) {
@@ -69,30 +54,16 @@ void add_draw_output_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add({.names = {"--output"},
-             .value = "FILE",
-             .help = "the drawing; missing folders are created",
-             .fallback = "required",
-             .group = "output"});
-  flags.add({.names = {"--format"},
-             .value = "FORMAT",
-             .help = summaries,
-             .fallback = "what the name of FILE ends in",
-             .choices = names,
-             .group = "output"});
-  flags.add({.names = {"--edges-key"},
-             .value = "NAME",
-             .help = "name of the list of edges in node-link JSON: NetworkX before 3.4 reads links",
-             .fallback = std::string(kEdgesKeys[0]),
-             .choices = {kEdgesKeys.begin(), kEdgesKeys.end()},
-             .group = "output"});
-  flags.add({.names = {"--layout-time"},
-             .value = "N",
-             .help = "seconds that Graphviz may take for a picture",
-             .fallback = std::to_string(kLayoutSeconds),
-             .group = "output"});
-  flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
-  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+  FlagHeading output(flags, "output");
+  output.value("--output", "FILE", "the drawing; missing folders are created", "required");
+  output.value("--format", "FORMAT", summaries, "what the name of FILE ends in", {.choices = names});
+  output.value("--edges-key", "NAME",
+               "name of the list of edges in node-link JSON: NetworkX before 3.4 reads links",
+               std::string(kEdgesKeys[0]), {.choices = {kEdgesKeys.begin(), kEdgesKeys.end()}});
+  output.value("--layout-time", "N", "seconds that Graphviz may take for a picture",
+               std::to_string(kLayoutSeconds));
+  output.toggle("--force", "overwrite a file that exists");
+  output.toggle("--json", "print JSON: see docs/json.md");
 }
 
 std::vector<fs::path> resolve_drawn_files(const Flags& flags) {
@@ -195,65 +166,54 @@ Json summary_json(const DrawSummary& summary) {
           {"without_tensors", summary.without_tensors}};
 }
 
-class DrawCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "FILE...",
-         .help =
-             "traces of the ranks of a run: Chakra (.et, JSON), profiles of PyTorch (Kineto), or a graph in "
-             "node-link JSON; plain, gzip or zstd; patterns in quotes",
-         .many = true,
-         .fallback = "--input"});
-    flags.add({.names = {"--input"},
-               .value = "FILE...",
-               .help = "the same as FILE...",
-               .fallback = "none",
-               .group = "input",
-               .many = true});
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records", .group = "input"});
-    add_strict_flag(flags, "input");
-    add_max_memory_flag(flags, "input");
-    add_what_flags(flags);
-    add_draw_output_flags(flags);
-    flags.show_first({"--output", "--layers", "--collapse", "--comm", "--format", "--force"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const std::vector<fs::path> files = resolve_drawn_files(flags);
-    const DrawOutput output = resolve_drawing(flags);
-    DrawOptions options = resolve_cut(flags);
-    ProgressLine progress(console, "MB of traces", steady_clock());
-    options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
-    options.wait = [&] { console.check_interrupted(); };
-    options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
-    DrawSummary summary;
-    try {
-      summary = draw_files(files, output, options);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kEnvironment && error.hint() == "install the package graphviz")
-        throw Error{error.kind(), error.place(), error.message(),
-                    error.hint() + ", or write .html, .dot, .graphml or .json"};
-      if (error.kind() != ErrorKind::kInfeasible || !error.hint().empty()) throw;
-      throw Error{
-          error.kind(), error.place(), error.message(),
-          "--layers 0-1 draws these layers alone, --collapse layer (or block) a box for each; .html opens "
-          "graphs of any size"};
-    }
-    print_notes(summary, console);
-    if (flags.given("--json")) {
-      console.out << dump_json(summary_json(summary));
-      return;
-    }
-    for (const fs::path& file : summary.files) console.out << file.string() << ": ";
-    console.out << format("{} nodes, {} edges\n", number(summary.drawn_nodes), number(summary.drawn_edges));
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_draw_command() {
-  return std::make_unique<DrawCommand>();
+void add_draw_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE...",
+       .help =
+           "traces of the ranks of a run: Chakra (.et, JSON), profiles of PyTorch (Kineto), or a graph in "
+           "node-link JSON; plain, gzip or zstd; patterns in quotes",
+       .many = true,
+       .fallback = "--input"});
+  FlagHeading input(flags, "input");
+  input.value("--input", "FILE...", "the same as FILE...", "none", {.many = true});
+  input.toggle("--lenient", "skip damaged records");
+  add_strict_flag(flags, "input");
+  add_max_memory_flag(flags, "input");
+  add_what_flags(flags);
+  add_draw_output_flags(flags);
+  flags.show_first({"--output", "--layers", "--collapse", "--comm", "--format", "--force"});
+}
+
+void run_draw(const Flags& flags, Console& console) {
+  const std::vector<fs::path> files = resolve_drawn_files(flags);
+  const DrawOutput output = resolve_drawing(flags);
+  DrawOptions options = resolve_cut(flags);
+  ProgressLine progress(console, "MB of traces", steady_clock());
+  options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+  options.wait = [&] { console.check_interrupted(); };
+  options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
+  DrawSummary summary;
+  try {
+    summary = draw_files(files, output, options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kEnvironment && error.hint() == "install the package graphviz")
+      throw Error{error.kind(), error.place(), error.message(),
+                  error.hint() + ", or write .html, .dot, .graphml or .json"};
+    if (error.kind() != ErrorKind::kInfeasible || !error.hint().empty()) throw;
+    throw Error{
+        error.kind(), error.place(), error.message(),
+        "--layers 0-1 draws these layers alone, --collapse layer (or block) a box for each; .html opens "
+        "graphs of any size"};
+  }
+  print_notes(summary, console);
+  if (flags.given("--json")) {
+    console.out << dump_json(summary_json(summary));
+    return;
+  }
+  for (const fs::path& file : summary.files) console.out << file.string() << ": ";
+  console.out << format("{} nodes, {} edges\n", number(summary.drawn_nodes), number(summary.drawn_edges));
 }
 
 }  // namespace nadi::inline show

@@ -28,61 +28,6 @@ namespace {
 
 constexpr std::string_view kAllPositions = "all";
 
-void add_evaluate_flags(Flags& flags) {
-  flags.set_positional({.name = "MODEL",
-                        .help =
-                            "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; "
-                            "or a built-in model (see 'nadi models') or a config.json, with random weights"});
-  std::string_view group = "tokens and results";
-  const auto add = [&](FlagSpec spec) {
-    spec.group = group;
-    flags.add(std::move(spec));
-  };
-  add({.names = {"--tokens"},
-       .value = "FILE",
-       .help = "a JSON array of sequences, each an array of token ids: [[67, 113, 81], [5, 17]]",
-       .fallback = "required"});
-  add({.names = {"--positions"},
-       .value = "S:P,...",
-       .help = "whose logits are printed: position P of sequence S, both from 0; 'all' for every position",
-       .fallback = "the last of each sequence"});
-  add({.names = {"--gradients"}, .help = "the norm of the gradient of each parameter, too"});
-  add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  add({.names = {"--model-type"},
-       .value = "TYPE",
-       .help = "architecture of a config.json without model_type",
-       .fallback = "what the configuration says"});
-  add({.names = {"--seed"}, .value = "N", .help = "of random weights", .fallback = "42"});
-
-  group = "computing";
-  add({.names = {"--dtype"},
-       .value = "TYPE",
-       .help = "data type of weights and activations",
-       .fallback = std::string(kDTypes[0].first),
-       .choices = dtype_names()});
-  add(attention_flag());
-  add({.names = {"--device"},
-       .value = "WHERE",
-       .help = device_help(),
-       .fallback = "cpu",
-       .choices = device_names()});
-  for (FlagSpec& spec : math_flags()) add(std::move(spec));
-  add({.names = {"--threads"},
-       .value = "N",
-       .help = "compute threads of each rank",
-       .fallback = "one per core, or a rank's share of them"});
-  add({.names = {"--no-verify"}, .help = "do not check the weights against their checksums"});
-
-  group = "several ranks";
-  for (PlanFlag& flag : plan_flags()) {
-    if (flag.spec.names[0] == "--zero") flag.spec.help = "of a plan that is taken over; changes nothing here";
-    add(std::move(flag.spec));
-  }
-  add_comm_timeout_flag(flags, group);
-  add_oversubscribe_flag(flags, group);
-  flags.show_first({"--tokens", "--gradients", "--positions", "--dtype", "--device", "--tp", "--json"});
-}
-
 TokenPlace parse_place(std::string_view text) {
   TokenPlace place;
   const std::size_t colon = text.find(':');
@@ -204,38 +149,65 @@ std::string evaluation_text(const TokenEvaluationRequest& request, const TokenEv
   return text;
 }
 
-class EvaluateCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override { add_evaluate_flags(flags); }
-
-  void run(const Flags& flags, Console& own_console) const override {
-    if (const std::int64_t wanted = resolve_plan(flags).world_size(); starts_ranks(wanted))
-      return start_ranks("evaluate", wanted, flags, own_console);
-    RankWorld ranks(rank_watch_options(flags, own_console));
-    Communicator& world = ranks.communicator();
-    SilentConsole silence(own_console);
-    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
-    const TokenEvaluationRequest request = resolve_evaluation(flags, world);
-    if (request.weights.empty()) console.info() << "note: the weights are random\n";
-    const TokenEvaluation result = evaluate_tokens(request, world);
-    for (const std::string& note : result.notes) console.info() << "note: " << note << '\n';
-    if (!result.unused_weights.empty())
-      console.info() << format(
-          "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n",
-          result.unused_weights.size(), request.weights.string(), result.unused_weights[0],
-          result.unused_weights.size() > 1 ? ", ..." : "");
-    if (flags.given("--json"))
-      console.out << dump_json(evaluation_json(request, result));
-    else
-      console.out << evaluation_text(request, result);
-    console.out.flush();
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_evaluate_command() {
-  return std::make_unique<EvaluateCommand>();
+void add_evaluate_flags(Flags& flags) {
+  flags.set_positional({.name = "MODEL",
+                        .help =
+                            "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; "
+                            "or a built-in model (see 'nadi models') or a config.json, with random weights"});
+  FlagHeading results(flags, "tokens and results"), computing(flags, "computing");
+  FlagHeading ranks(flags, "several ranks");
+  results.value("--tokens", "FILE",
+                "a JSON array of sequences, each an array of token ids: [[67, 113, 81], [5, 17]]",
+                "required");
+  results.value("--positions", "S:P,...",
+                "whose logits are printed: position P of sequence S, both from 0; 'all' for every position",
+                "the last of each sequence");
+  results.toggle("--gradients", "the norm of the gradient of each parameter, too");
+  results.toggle("--json", "print JSON: see docs/json.md");
+  results.value("--model-type", "TYPE", "architecture of a config.json without model_type",
+                "what the configuration says");
+  results.value("--seed", "N", "of random weights", "42");
+
+  computing.value("--dtype", "TYPE", "data type of weights and activations", std::string(kDTypes[0].first),
+                  {.choices = dtype_names()});
+  computing.add(attention_flag());
+  computing.value("--device", "WHERE", device_help(), "cpu", {.choices = device_names()});
+  for (FlagSpec& spec : math_flags()) computing.add(std::move(spec));
+  computing.value("--threads", "N", "compute threads of each rank",
+                  "one per core, or a rank's share of them");
+  computing.toggle("--no-verify", "do not check the weights against their checksums");
+
+  for (PlanFlag& flag : plan_flags()) {
+    if (flag.spec.names[0] == "--zero") flag.spec.help = "of a plan that is taken over; changes nothing here";
+    ranks.add(std::move(flag.spec));
+  }
+  add_comm_timeout_flag(flags, "several ranks");
+  add_oversubscribe_flag(flags, "several ranks");
+  flags.show_first({"--tokens", "--gradients", "--positions", "--dtype", "--device", "--tp", "--json"});
+}
+
+void run_evaluate(const Flags& flags, Console& own_console) {
+  if (const std::int64_t wanted = resolve_plan(flags).world_size(); starts_ranks(wanted))
+    return start_ranks("evaluate", wanted, flags, own_console);
+  RankWorld ranks(rank_watch_options(flags, own_console));
+  Communicator& world = ranks.communicator();
+  SilentConsole silence(own_console);
+  Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+  const TokenEvaluationRequest request = resolve_evaluation(flags, world);
+  if (request.weights.empty()) console.info() << "note: the weights are random\n";
+  const TokenEvaluation result = evaluate_tokens(request, world);
+  for (const std::string& note : result.notes) console.info() << "note: " << note << '\n';
+  if (!result.unused_weights.empty())
+    console.info() << format("note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n",
+                             result.unused_weights.size(), request.weights.string(), result.unused_weights[0],
+                             result.unused_weights.size() > 1 ? ", ..." : "");
+  if (flags.given("--json"))
+    console.out << dump_json(evaluation_json(request, result));
+  else
+    console.out << evaluation_text(request, result);
+  console.out.flush();
 }
 
 }  // namespace nadi::inline show

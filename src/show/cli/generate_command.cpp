@@ -46,113 +46,79 @@ constexpr std::int64_t kDefaultInputTokens = 10;
 constexpr std::int64_t kDefaultOutputTokens = 20;
 
 void add_generate_model_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "model and prompts";
+  FlagHeading group(flags, "model and prompts");
   flags.set_positional(
       {.name = "MODEL",
        .help = "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; or "
                "a built-in model (see 'nadi models') or a config.json, with random weights",
        .fallback = format("{}, or --model-config", kDefaultModel)});
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kGroup});
-  };
-  add("--model-config", "FILE", "a config.json, in place of MODEL", "none");
-  add("--model-type", "TYPE", "architecture of a config.json without model_type",
-      "what the configuration says");
-  add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
-      "the tokenizer in MODEL; without one, tokens are shown as numbers");
-  flags.add({.names = {"--prompt"},
-             .value = "TEXT",
-             .help = "the text to continue; \"\" begins a text",
-             .fallback = "none",
-             .group = kGroup,
-             .may_be_empty = true});
-  add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
-  add("--prompt-tokens", "IDS", "the prompt as token ids: 67,113,81", "none");
-  add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
-      format("{} where no prompt is given", kDefaultInputTokens));
+  group.value("--model-config", "FILE", "a config.json, in place of MODEL", "none");
+  group.value("--model-type", "TYPE", "architecture of a config.json without model_type",
+              "what the configuration says");
+  group.value("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
+              "the tokenizer in MODEL; without one, tokens are shown as numbers");
+  group.value("--prompt", "TEXT", "the text to continue; \"\" begins a text", "none", {.may_be_empty = true});
+  group.value("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
+  group.value("--prompt-tokens", "IDS", "the prompt as token ids: 67,113,81", "none");
+  group.value("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
+              format("{} where no prompt is given", kDefaultInputTokens));
 }
 
 void add_generate_output_flags(Flags& flags) {
   const GeneratorOptions defaults;
-  std::string_view group = "output";
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = group});
-  };
-  add("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
-      format("{}, {} where no prompt is given, or as many as fit the model's positions",
-             defaults.output_tokens, kDefaultOutputTokens));
-  add("--stop", "TEXT", "end before the first occurrence of this text", "none");
-  add("--temperature", "T",
-      "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
-      format("{}", defaults.temperature));
-  add("--top-k", "N", "sample from the N likeliest tokens; 0 disables the limit",
-      format("{}", defaults.top_k));
-  add("--top-p", "P",
-      "sample from the likeliest tokens whose probabilities add up to P; 1 disables the limit",
-      format("{}", defaults.top_p));
-  flags.add({.names = {"--greedy"}, .help = "the same as --temperature 0", .group = group});
-  add("--seed", "N", "seed of sampling, random weights and random prompts", format("{}", defaults.seed));
-  flags.add({.names = {"--json"}, .help = "print JSON when done: see docs/json.md", .group = group});
+  FlagHeading output(flags, "output"), computing(flags, "computing and traces");
+  output.value("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
+               format("{}, {} where no prompt is given, or as many as fit the model's positions",
+                      defaults.output_tokens, kDefaultOutputTokens));
+  output.value("--stop", "TEXT", "end before the first occurrence of this text", "none");
+  output.value("--temperature", "T",
+               "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
+               format("{}", defaults.temperature));
+  output.value("--top-k", "N", "sample from the N likeliest tokens; 0 disables the limit",
+               format("{}", defaults.top_k));
+  output.value("--top-p", "P",
+               "sample from the likeliest tokens whose probabilities add up to P; 1 disables the limit",
+               format("{}", defaults.top_p));
+  output.toggle("--greedy", "the same as --temperature 0");
+  output.value("--seed", "N", "seed of sampling, random weights and random prompts",
+               format("{}", defaults.seed));
+  output.toggle("--json", "print JSON when done: see docs/json.md");
 
-  group = "computing and traces";
-  add("--batch-size", "N", "prompts per batch; with --num-input-tokens, the number of prompts",
-      format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultBatchSize));
-  flags.add({.names = {"--dtype"},
-             .value = "TYPE",
-             .help = "data type of weights and activations",
-             .fallback = std::string(kDTypes[0].first),
-             .choices = dtype_names(),
-             .group = group});
-  flags.add({.names = {"--device"},
-             .value = "WHERE",
-             .help = device_help(),
-             .fallback = "cpu",
-             .choices = device_names(),
-             .group = group});
-  for (FlagSpec& spec : math_flags()) {
-    spec.group = group;
-    flags.add(std::move(spec));
-  }
-  add("--warmup", "N",
+  computing.value("--batch-size", "N", "prompts per batch; with --num-input-tokens, the number of prompts",
+                  format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultBatchSize));
+  computing.value("--dtype", "TYPE", "data type of weights and activations", std::string(kDTypes[0].first),
+                  {.choices = dtype_names()});
+  computing.value("--device", "WHERE", device_help(), "cpu", {.choices = device_names()});
+  for (FlagSpec& spec : math_flags()) computing.add(std::move(spec));
+  computing.value(
+      "--warmup", "N",
       "read the first batch and make two tokens N times before anything is measured or recorded, so that "
       "set-up is in no figure",
       format("{}", GenerationRequest{}.warmup));
-  add("--repeat", "N", "generate N times; the figures are medians, and the last run is recorded",
-      format("{}", GenerationRequest{}.repeat));
-  add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
-  add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
-      "all ranks there are");
-  add_comm_timeout_flag(flags, group);
-  add_oversubscribe_flag(flags, group);
-  add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
-  flags.add(
-      {.names = {"--no-verify"}, .help = "do not check the weights against their checksums", .group = group});
-  flags.add({.names = {"--no-memory-check"},
-             .help = "start even if the model needs more memory than is free",
-             .group = group});
-  add("--trace", "PREFIX",
+  computing.value("--repeat", "N", "generate N times; the figures are medians, and the last run is recorded",
+                  format("{}", GenerationRequest{}.repeat));
+  computing.value("--threads", "N", "compute threads of each rank",
+                  "one per core, or a rank's share of them");
+  computing.value("--tp", "N",
+                  "tensor-parallel ranks; they are started unless mpirun or srun has started them",
+                  "all ranks there are");
+  add_comm_timeout_flag(flags, "computing and traces");
+  add_oversubscribe_flag(flags, "computing and traces");
+  computing.value("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
+  computing.toggle("--no-verify", "do not check the weights against their checksums");
+  computing.toggle("--no-memory-check", "start even if the model needs more memory than is free");
+  computing.value(
+      "--trace", "PREFIX",
       "record the run, which then never ends before the last token: PREFIX.0.et (Chakra), "
       "PREFIX_kineto.json, PREFIX_stacks.txt; with several ranks, one of each per rank and one Kineto file "
       "of "
       "all ranks",
       "no trace");
-  flags.add(
-      {.names = {"--visualize-trace"},
-       .help = format("record the run and draw it, beside its trace: tensor_trace_graph.png and .json, "
-                      "tensor_comm_graph.png, tensor_trace_chakra.json; --trace is {} unless it is given",
-                      kDrawnTrace),
-       .group = group});
-  flags.add({.names = {"--force"}, .help = "overwrite existing traces and drawings", .group = group});
+  computing.toggle("--visualize-trace",
+                   format("record the run and draw it, beside its trace: tensor_trace_graph.png and .json, "
+                          "tensor_comm_graph.png, tensor_trace_chakra.json; --trace is {} unless it is given",
+                          kDrawnTrace));
+  computing.toggle("--force", "overwrite existing traces and drawings");
 }
 
 void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
@@ -366,82 +332,71 @@ std::string predicted_generation_text(const Cluster& cluster, const GenerationRe
                                result.decode_seconds / tokens);
 }
 
-class GenerateCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    add_generate_model_flags(flags);
-    add_generate_output_flags(flags);
-    add_cluster_flag(flags, "print what prompt and token would take on this hardware beside what they took",
-                     "none");
-    flags.show_first({"--prompt", "--prompt-tokens", "--num-input-tokens", "--num-output-tokens",
-                      "--tokenizer", "--temperature", "--top-k", "--top-p", "--greedy", "--tp", "--trace",
-                      "--json"});
-  }
-
-  void run(const Flags& flags, Console& own_console) const override {
-    const std::optional<Cluster> cluster = given_cluster(flags);
-    if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
-      return start_ranks("generate", wanted, flags, own_console);
-    RankWorld ranks(rank_watch_options(flags, own_console));
-    Communicator& world = ranks.communicator();
-    SilentConsole silence(own_console);
-    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
-    const GenerationRequest request = resolve(flags, world, console);
-    if (!flags.given("--no-memory-check")) {
-      if (request.options.device == DeviceKind::kCuda)
-        check_gpu_memory(world, predicted_engine_memory(request.config, request.options),
-                         StepKind::kGenerate);
-      else
-        check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
-    }
-    if (request.options.weights.empty())
-      console.info() << "note: the weights are random, and so is the text\n";
-    Generator generator(request.config, request.options);
-    if (const std::string remark = generator.remark(); !remark.empty())
-      console.info() << "note: " << remark << "\n";
-    const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
-    for (const std::string& note : generator.weight_notes()) console.info() << "note: " << note << '\n';
-    if (const auto& unused = generator.unused_weights(); !unused.empty())
-      console.info() << format(
-          "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n", unused.size(),
-          request.model, unused[0], unused.size() > 1 ? ", ..." : "");
-    const bool json = flags.given("--json");
-    GenerateOutput output(console, {.prompts = request.prompts,
-                                    .tokenizer = request.tokenizer.get(),
-                                    .stop = request.stop,
-                                    .silent = json});
-    const auto tokens_to = [&](GenerateOutput& to) {
-      return [&](std::size_t prompt, TokenId token) {
-        console.check_interrupted();
-        return to.add(prompt, token);
-      };
-    };
-    std::optional<GenerateOutput> unseen;  // of further runs: ends texts, and prints nothing
-    const GenerationResult result = measured_generation(
-        generator, request,
-        {.token = tokens_to(output),
-         .again = [&]() -> TokenCallback {
-           unseen.emplace(console, GenerateOutputOptions{.prompts = request.prompts,
-                                                         .tokenizer = request.tokenizer.get(),
-                                                         .stop = request.stop,
-                                                         .silent = true});
-           return tokens_to(*unseen);
-         },
-         .check_interrupted = [&] { console.check_interrupted(); }});
-    output.finish(result.generations);
-    if (json) console.out << dump_json(generation_json(request, result, output.texts()));
-    console.out.flush();
-    if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
-    if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
-    console.info() << generation_speed_text(result);
-    if (cluster) console.info() << predicted_generation_text(*cluster, request, result, world.size());
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_generate_command() {
-  return std::make_unique<GenerateCommand>();
+void add_generate_flags(Flags& flags) {
+  add_generate_model_flags(flags);
+  add_generate_output_flags(flags);
+  add_cluster_flag(flags, "print what prompt and token would take on this hardware beside what they took",
+                   "none");
+  flags.show_first({"--prompt", "--prompt-tokens", "--num-input-tokens", "--num-output-tokens", "--tokenizer",
+                    "--temperature", "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
+}
+
+void run_generate(const Flags& flags, Console& own_console) {
+  const std::optional<Cluster> cluster = given_cluster(flags);
+  if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
+    return start_ranks("generate", wanted, flags, own_console);
+  RankWorld ranks(rank_watch_options(flags, own_console));
+  Communicator& world = ranks.communicator();
+  SilentConsole silence(own_console);
+  Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+  const GenerationRequest request = resolve(flags, world, console);
+  if (!flags.given("--no-memory-check")) {
+    if (request.options.device == DeviceKind::kCuda)
+      check_gpu_memory(world, predicted_engine_memory(request.config, request.options), StepKind::kGenerate);
+    else
+      check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
+  }
+  if (request.options.weights.empty()) console.info() << "note: the weights are random, and so is the text\n";
+  Generator generator(request.config, request.options);
+  if (const std::string remark = generator.remark(); !remark.empty())
+    console.info() << "note: " << remark << "\n";
+  const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
+  for (const std::string& note : generator.weight_notes()) console.info() << "note: " << note << '\n';
+  if (const auto& unused = generator.unused_weights(); !unused.empty())
+    console.info() << format("note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n",
+                             unused.size(), request.model, unused[0], unused.size() > 1 ? ", ..." : "");
+  const bool json = flags.given("--json");
+  GenerateOutput output(console, {.prompts = request.prompts,
+                                  .tokenizer = request.tokenizer.get(),
+                                  .stop = request.stop,
+                                  .silent = json});
+  const auto tokens_to = [&](GenerateOutput& to) {
+    return [&](std::size_t prompt, TokenId token) {
+      console.check_interrupted();
+      return to.add(prompt, token);
+    };
+  };
+  std::optional<GenerateOutput> unseen;  // of further runs: ends texts, and prints nothing
+  const GenerationResult result = measured_generation(
+      generator, request,
+      {.token = tokens_to(output),
+       .again = [&]() -> TokenCallback {
+         unseen.emplace(console, GenerateOutputOptions{.prompts = request.prompts,
+                                                       .tokenizer = request.tokenizer.get(),
+                                                       .stop = request.stop,
+                                                       .silent = true});
+         return tokens_to(*unseen);
+       },
+       .check_interrupted = [&] { console.check_interrupted(); }});
+  output.finish(result.generations);
+  if (json) console.out << dump_json(generation_json(request, result, output.texts()));
+  console.out.flush();
+  if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
+  if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
+  console.info() << generation_speed_text(result);
+  if (cluster) console.info() << predicted_generation_text(*cluster, request, result, world.size());
 }
 
 }  // namespace nadi::inline show

@@ -203,7 +203,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
 
 TEST_P(CommandHelp, ShowsEveryFlagWithItsDefault) {
   Flags flags;
-  GetParam().make()->add_flags(flags);
+  GetParam().add_flags(flags);
   // Whatever is wrapped is found.
   std::string pages = run(std::string(GetParam().name) + " --help-all").out;
   if (flags.has_page(HelpPage::kMegatron))
@@ -322,7 +322,7 @@ TEST(Program, HelpHasTheFlagsThatPeopleUseAndHelpAllTheRest) {
 TEST(Program, AliasesAreTheSameEverywhere) {
   for (const CommandEntry& entry : commands()) {
     Flags flags;
-    entry.make()->add_flags(flags);
+    entry.add_flags(flags);
     for (const std::vector<std::string_view>& group : flag_aliases())
       for (const std::string_view name : group)
         EXPECT_EQ(flags.find(name), flags.find(group[0])) << entry.name << " " << name;

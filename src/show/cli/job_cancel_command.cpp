@@ -1,5 +1,4 @@
 // nadi job cancel
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -12,33 +11,22 @@
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
-namespace {
+void add_job_cancel_flags(Flags& flags) {
+  flags.set_positional({.name = "JOB", .help = "ids, or folders of jobs", .many = true});
+  add_outputs_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
 
-class JobCancelCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "JOB", .help = "ids, or folders of jobs", .many = true});
-    add_outputs_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+void run_job_cancel(const Flags& flags, Console& console) {
+  Json cancelled = Json::array();
+  for (const std::string& job : flags.positionals()) {
+    const ChosenJob chosen = choose_job(job, outputs_flag(flags));
+    chosen.scheduler->cancel(chosen.id);
+    cancelled.push_back(chosen.id);
+    if (!flags.given("--json")) console.out << format("cancelled job {}\n", chosen.id);
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    Json cancelled = Json::array();
-    for (const std::string& job : flags.positionals()) {
-      const ChosenJob chosen = choose_job(job, outputs_flag(flags));
-      chosen.scheduler->cancel(chosen.id);
-      cancelled.push_back(chosen.id);
-      if (!flags.given("--json")) console.out << format("cancelled job {}\n", chosen.id);
-    }
-    if (flags.given("--json"))
-      console.out << dump_json(Json{{"nadi_version", version()}, {"cancelled", cancelled}});
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_job_cancel_command() {
-  return std::make_unique<JobCancelCommand>();
+  if (flags.given("--json"))
+    console.out << dump_json(Json{{"nadi_version", version()}, {"cancelled", cancelled}});
 }
 
 }  // namespace nadi::inline show

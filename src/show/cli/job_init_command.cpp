@@ -1,6 +1,5 @@
 // nadi job init
 #include <array>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/atomic_file.h"
@@ -29,42 +28,32 @@ std::vector<SchedulerNode> nodes_or_none(SchedulerKind kind, Console& console) {
   }
 }
 
-class JobInitCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--scheduler"},
-               .value = "NAME",
-               .help = "who runs the job; slurm is asked what it has (sinfo)",
-               .fallback = "slurm where sinfo is installed, else local",
-               .choices = {to_string(SchedulerKind::kSlurm), to_string(SchedulerKind::kLocal)}});
-    flags.add(
-        {.names = {"--output"}, .value = "FILE", .help = "where the job file goes", .fallback = "printed"});
-    flags.add({.names = {"--force"}, .help = "overwrite an existing file"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    constexpr std::array kKinds{SchedulerKind::kSlurm, SchedulerKind::kLocal};
-    const auto output = flags.text("--output");
-    if (flags.given("--force") && !output)
-      throw usage_error("--force needs --output", "it overwrites the file that -o names");
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    if (output && overwrite == Overwrite::kRefuse) refuse_existing(*output);
-    const std::size_t fallback = find_program("sinfo") ? 0 : 1;
-    const SchedulerKind kind = kKinds[flags.choice("--scheduler").value_or(fallback)];
-    const std::string text = job_start_text(kind, nodes_or_none(kind, console));
-    if (!output) {
-      print_verbatim(console.out, text);
-      return;
-    }
-    write_atomically(*output, text, overwrite);
-    console.out << format("job file {}\n", *output);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_job_init_command() {
-  return std::make_unique<JobInitCommand>();
+void add_job_init_flags(Flags& flags) {
+  flags.value("--scheduler", "NAME", "who runs the job; slurm is asked what it has (sinfo)",
+              "slurm where sinfo is installed, else local",
+              {.choices = {to_string(SchedulerKind::kSlurm), to_string(SchedulerKind::kLocal)}});
+  flags.value("--output", "FILE", "where the job file goes", "printed");
+  flags.toggle("--force", "overwrite an existing file");
+}
+
+void run_job_init(const Flags& flags, Console& console) {
+  constexpr std::array kKinds{SchedulerKind::kSlurm, SchedulerKind::kLocal};
+  const auto output = flags.text("--output");
+  if (flags.given("--force") && !output)
+    throw usage_error("--force needs --output", "it overwrites the file that -o names");
+  const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (output && overwrite == Overwrite::kRefuse) refuse_existing(*output);
+  const std::size_t fallback = find_program("sinfo") ? 0 : 1;
+  const SchedulerKind kind = kKinds[flags.choice("--scheduler").value_or(fallback)];
+  const std::string text = job_start_text(kind, nodes_or_none(kind, console));
+  if (!output) {
+    print_verbatim(console.out, text);
+    return;
+  }
+  write_atomically(*output, text, overwrite);
+  console.out << format("job file {}\n", *output);
 }
 
 }  // namespace nadi::inline show

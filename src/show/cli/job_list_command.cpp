@@ -1,6 +1,5 @@
 // nadi job list
 #include <array>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -21,58 +20,49 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kSchedulers{"auto", "slurm", "local"};
 
-class JobListCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--all"}, .help = "also jobs that have ended, as far back as a week"});
-    flags.add({.names = {"--all-users"}, .help = "also jobs of other users"});
-    flags.add({.names = {"--user"}, .value = "NAME", .help = "jobs of this user", .fallback = "you"});
-    flags.add({.names = {"--scheduler"},
-               .value = "NAME",
-               .help = "whose jobs; auto: those of this machine, and of Slurm where it is installed",
-               .fallback = "auto",
-               .choices = {kSchedulers.begin(), kSchedulers.end()}});
-    add_outputs_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const ListOptions options{.ended = flags.given("--all"),
-                              .user = flags.text("--user").value_or(""),
-                              .every_user = flags.given("--all-users")};
-    const std::string_view scheduler = kSchedulers[flags.choice("--scheduler").value_or(0)];
-    const SchedulerOptions where{.outputs = outputs_flag(flags), .everywhere = !flags.given("--outputs")};
-    std::vector<JobStatus> jobs;
-    if (scheduler != "slurm") jobs = make_scheduler(SchedulerKind::kLocal, where)->list(options);
-    if (scheduler == "slurm" || (scheduler == "auto" && SlurmClient::is_there())) {
-      try {
-        const auto slurm = make_scheduler(SchedulerKind::kSlurm, where);
-        for (JobStatus& job : slurm->list(options)) jobs.push_back(std::move(job));
-        for (const std::string& note : slurm->notes()) console.warnings() << format("warning: {}\n", note);
-      } catch (const Error& error) {
-        // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
-        // then.
-        if (scheduler == "slurm") throw;
-        console.warnings() << format("warning: jobs of Slurm are not shown: {}\n  hint: {}\n", error.what(),
-                                     "--scheduler local shows jobs of this machine alone");
-      }
-    }
-    const ReportTable table = jobs_table(jobs);
-    if (flags.given("--json"))
-      console.out << dump_json(Json{{"nadi_version", version()}, {"jobs", table_json(table)}});
-    else if (jobs.empty())
-      console.out << (options.ended ? "no jobs\n"
-                                    : "no jobs that wait or run; --all shows those that have ended\n");
-    else
-      console.out << table_text(
-          table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_job_list_command() {
-  return std::make_unique<JobListCommand>();
+void add_job_list_flags(Flags& flags) {
+  flags.toggle("--all", "also jobs that have ended, as far back as a week");
+  flags.toggle("--all-users", "also jobs of other users");
+  flags.value("--user", "NAME", "jobs of this user", "you");
+  flags.value("--scheduler", "NAME",
+              "whose jobs; auto: those of this machine, and of Slurm where it is installed", "auto",
+              {.choices = {kSchedulers.begin(), kSchedulers.end()}});
+  add_outputs_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
+
+void run_job_list(const Flags& flags, Console& console) {
+  const ListOptions options{.ended = flags.given("--all"),
+                            .user = flags.text("--user").value_or(""),
+                            .every_user = flags.given("--all-users")};
+  const std::string_view scheduler = kSchedulers[flags.choice("--scheduler").value_or(0)];
+  const SchedulerOptions where{.outputs = outputs_flag(flags), .everywhere = !flags.given("--outputs")};
+  std::vector<JobStatus> jobs;
+  if (scheduler != "slurm") jobs = make_scheduler(SchedulerKind::kLocal, where)->list(options);
+  if (scheduler == "slurm" || (scheduler == "auto" && SlurmClient::is_there())) {
+    try {
+      const auto slurm = make_scheduler(SchedulerKind::kSlurm, where);
+      for (JobStatus& job : slurm->list(options)) jobs.push_back(std::move(job));
+      for (const std::string& note : slurm->notes()) console.warnings() << format("warning: {}\n", note);
+    } catch (const Error& error) {
+      // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
+      // then.
+      if (scheduler == "slurm") throw;
+      console.warnings() << format("warning: jobs of Slurm are not shown: {}\n  hint: {}\n", error.what(),
+                                   "--scheduler local shows jobs of this machine alone");
+    }
+  }
+  const ReportTable table = jobs_table(jobs);
+  if (flags.given("--json"))
+    console.out << dump_json(Json{{"nadi_version", version()}, {"jobs", table_json(table)}});
+  else if (jobs.empty())
+    console.out << (options.ended ? "no jobs\n"
+                                  : "no jobs that wait or run; --all shows those that have ended\n");
+  else
+    console.out << table_text(
+        table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
 }
 
 }  // namespace nadi::inline show

@@ -1,7 +1,6 @@
 // nadi job report
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -27,118 +26,101 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class JobReportCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "FOLDER...",
-         .help = "the folder of a job: Nadi's, or <node>.out, <node>.err and <node>.gpu as other "
-                 "scripts left them; several folders that are one run, such as master and slave",
-         .many = true});
-    flags.add(
-        {.names = {"--output"},
-         .value = "FILE.html",
-         .help =
-             "write a page with everything: curves, GPUs over time, timeline of the ranks, settings, errors",
-         .fallback = "none",
-         .group = "output"});
-    flags.add({.names = {"--compare"},
-               .value = "JOB...",
-               .help = "another job: settings that differ, figures beside each other, curves on one plot",
-               .fallback = "none",
-               .many = true});
-    flags.add({.names = {"--plan"},
-               .value = "FILE",
-               .help = "a plan file that the job follows: its prediction is compared with what was measured",
-               .fallback = "plan.json in the folder, if it is there"});
-    flags.add(
-        {.names = {"--from"},
-         .value = "FILE",
-         .help = "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
-         .fallback = "job.json in the folder, if it is there"});
-    add_outputs_flag(flags);
-    flags.add(
-        {.names = {"--json"}, .help = "print JSON with everything: see docs/json.md", .group = "output"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
-    flags.show_first({"--output", "--compare"});
+std::vector<fs::path> folders_of(const std::vector<std::string>& words, const fs::path& outputs) {
+  std::vector<fs::path> folders;
+  for (const std::string& word : words) {
+    const std::optional<fs::path> folder = find_job_folder(word, outputs);
+    if (!folder)
+      throw usage_error(
+          format("there is no job and no folder {}", word),
+          format("give a folder that has <node>.out, or a job whose folder lies in {}; --outputs names "
+                 "another one",
+                 outputs.string()));
+    if (const auto runs = runs_of_sweep(*folder); !runs.empty())
+      throw usage_error(format("job {} is a sweep, and each run has its own report", word),
+                        format("runs: {}; --compare shows two of them", fmt::join(runs, ", ")));
+    folders.push_back(*folder);
   }
+  return folders;
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    // A page that cannot be written is refused before gigabytes are read.
-    if (const auto file = flags.text("--output")) AtomicFile(*file, overwrite);
-    const fs::path outputs = outputs_flag(flags);
-    const std::optional<fs::path> plan =
-        flags.given("--plan") ? std::optional<fs::path>(*flags.text("--plan")) : std::nullopt;
-    const std::optional<fs::path> from =
-        flags.given("--from") ? std::optional<fs::path>(*flags.text("--from")) : std::nullopt;
-    const JobReport report =
-        read_report(folders_of(flags.positionals(), outputs), {.plan = plan, .old_settings = from}, console);
-    std::optional<JobReport> other;
-    if (flags.given("--compare"))
-      other = read_report(folders_of(flags.texts("--compare"), outputs), {}, console);
+JobReport read_report(const std::vector<fs::path>& folders, FolderReportOptions options, Console& console) {
+  ProgressLine progress(console, "logs", steady_clock());
+  options.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+  return report_of_folders(folders, options);
+}
 
-    const bool json = flags.given("--json");
-    const auto page = flags.text("--output");
-    std::optional<TimelineView> timeline;
-    if (json || page) timeline = timeline_of(report, console);
-    std::optional<Bytes> page_size;
-    if (page)
-      page_size = write_job_page({.report = &report,
-                                  .compared_with = other ? &*other : nullptr,
-                                  .timeline = timeline ? &*timeline : nullptr},
-                                 *page, overwrite);
-    if (json) {
-      console.out << job_report_json(report,
-                                     {.compared_with = other ? &*other : nullptr,
-                                      .timeline = timeline ? job_timeline_json(*timeline) : Json(nullptr)});
-    } else {
-      print_job_report(report, console.out,
-                       {.style = style_for(console), .compared_with = other ? &*other : nullptr});
-      if (page_size) console.out << format("\n{} ({})\n", *page, to_string(*page_size));
-    }
-  }
-
- private:
-  static std::vector<fs::path> folders_of(const std::vector<std::string>& words, const fs::path& outputs) {
-    std::vector<fs::path> folders;
-    for (const std::string& word : words) {
-      const std::optional<fs::path> folder = find_job_folder(word, outputs);
-      if (!folder)
-        throw usage_error(
-            format("there is no job and no folder {}", word),
-            format("give a folder that has <node>.out, or a job whose folder lies in {}; --outputs names "
-                   "another one",
-                   outputs.string()));
-      if (const auto runs = runs_of_sweep(*folder); !runs.empty())
-        throw usage_error(format("job {} is a sweep, and each run has its own report", word),
-                          format("runs: {}; --compare shows two of them", fmt::join(runs, ", ")));
-      folders.push_back(*folder);
-    }
-    return folders;
-  }
-
-  static JobReport read_report(const std::vector<fs::path>& folders, FolderReportOptions options,
-                               Console& console) {
-    ProgressLine progress(console, "logs", steady_clock());
-    options.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
-    return report_of_folders(folders, options);
-  }
-
-  static std::optional<TimelineView> timeline_of(const JobReport& report, Console& console) {
-    std::string problem;
-    std::optional<TimelineView> timeline =
-        job_timeline(report, {.traces = find_job_traces(report.folders)}, &problem);
-    if (!problem.empty()) console.info() << "note: no timeline: " << problem << "\n";
-    return timeline;
-  }
-};
+std::optional<TimelineView> timeline_of(const JobReport& report, Console& console) {
+  std::string problem;
+  std::optional<TimelineView> timeline =
+      job_timeline(report, {.traces = find_job_traces(report.folders)}, &problem);
+  if (!problem.empty()) console.info() << "note: no timeline: " << problem << "\n";
+  return timeline;
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_job_report_command() {
-  return std::make_unique<JobReportCommand>();
+void add_job_report_flags(Flags& flags) {
+  flags.set_positional({.name = "FOLDER...",
+                        .help =
+                            "the folder of a job: Nadi's, or <node>.out, <node>.err and <node>.gpu as other "
+                            "scripts left them; several folders that are one run, such as master and slave",
+                        .many = true});
+  FlagHeading output(flags, "output");
+  output.value(
+      "--output", "FILE.html",
+      "write a page with everything: curves, GPUs over time, timeline of the ranks, settings, errors",
+      "none");
+  flags.value("--compare", "JOB...",
+              "another job: settings that differ, figures beside each other, curves on one plot", "none",
+              {.many = true});
+  flags.value("--plan", "FILE",
+              "a plan file that the job follows: its prediction is compared with what was measured",
+              "plan.json in the folder, if it is there");
+  flags.value("--from", "FILE",
+              "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
+              "job.json in the folder, if it is there");
+  add_outputs_flag(flags);
+  output.toggle("--json", "print JSON with everything: see docs/json.md");
+  output.toggle("--force", "overwrite a file that exists");
+  flags.show_first({"--output", "--compare"});
+}
+
+void run_job_report(const Flags& flags, Console& console) {
+  const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+  // A page that cannot be written is refused before gigabytes are read.
+  if (const auto file = flags.text("--output")) AtomicFile(*file, overwrite);
+  const fs::path outputs = outputs_flag(flags);
+  const std::optional<fs::path> plan =
+      flags.given("--plan") ? std::optional<fs::path>(*flags.text("--plan")) : std::nullopt;
+  const std::optional<fs::path> from =
+      flags.given("--from") ? std::optional<fs::path>(*flags.text("--from")) : std::nullopt;
+  const JobReport report =
+      read_report(folders_of(flags.positionals(), outputs), {.plan = plan, .old_settings = from}, console);
+  std::optional<JobReport> other;
+  if (flags.given("--compare"))
+    other = read_report(folders_of(flags.texts("--compare"), outputs), {}, console);
+
+  const bool json = flags.given("--json");
+  const auto page = flags.text("--output");
+  std::optional<TimelineView> timeline;
+  if (json || page) timeline = timeline_of(report, console);
+  std::optional<Bytes> page_size;
+  if (page)
+    page_size = write_job_page({.report = &report,
+                                .compared_with = other ? &*other : nullptr,
+                                .timeline = timeline ? &*timeline : nullptr},
+                               *page, overwrite);
+  if (json) {
+    console.out << job_report_json(report,
+                                   {.compared_with = other ? &*other : nullptr,
+                                    .timeline = timeline ? job_timeline_json(*timeline) : Json(nullptr)});
+  } else {
+    print_job_report(report, console.out,
+                     {.style = style_for(console), .compared_with = other ? &*other : nullptr});
+    if (page_size) console.out << format("\n{} ({})\n", *page, to_string(*page_size));
+  }
 }
 
 }  // namespace nadi::inline show

@@ -1,5 +1,4 @@
 // nadi job schema
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -24,27 +23,18 @@ ReportTable variables_table() {
   return table;
 }
 
-class JobSchemaCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--variables"},
-               .help = "list what ${NAME} may stand for in words of a job, instead of the schema"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    if (flags.given("--variables"))
-      console.out << table_text(
-          variables_table(),
-          {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
-    else
-      print_verbatim(console.out, job_schema());
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_job_schema_command() {
-  return std::make_unique<JobSchemaCommand>();
+void add_job_schema_flags(Flags& flags) {
+  flags.toggle("--variables", "list what ${NAME} may stand for in words of a job, instead of the schema");
+}
+
+void run_job_schema(const Flags& flags, Console& console) {
+  if (flags.given("--variables"))
+    console.out << table_text(
+        variables_table(), {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
+  else
+    print_verbatim(console.out, job_schema());
 }
 
 }  // namespace nadi::inline show

@@ -1,6 +1,5 @@
 // nadi job status
 #include <chrono>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/format.h"
@@ -13,39 +12,28 @@
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
-namespace {
+void add_job_status_flags(Flags& flags) {
+  flags.set_positional({.name = "JOB", .help = "an id, or the folder of a job"});
+  add_outputs_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
 
-class JobStatusCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "JOB", .help = "an id, or the folder of a job"});
-    add_outputs_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+void run_job_status(const Flags& flags, Console& console) {
+  const ChosenJob chosen = choose_job(flags.positional(), outputs_flag(flags));
+  JobStatus job = chosen.scheduler->status(chosen.id);
+  for (const std::string& note : chosen.scheduler->notes())
+    console.warnings() << format("warning: {}\n", note);
+  if (job.folder.empty() && chosen.folder) job.folder = *chosen.folder;
+  if (flags.given("--json")) {
+    Json root = job_json(job);
+    root["nadi_version"] = version();
+    console.out << dump_json(root);
+  } else {
+    const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+    console.out << job_text(job, now, style_for(console));
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    const ChosenJob chosen = choose_job(flags.positional(), outputs_flag(flags));
-    JobStatus job = chosen.scheduler->status(chosen.id);
-    for (const std::string& note : chosen.scheduler->notes())
-      console.warnings() << format("warning: {}\n", note);
-    if (job.folder.empty() && chosen.folder) job.folder = *chosen.folder;
-    if (flags.given("--json")) {
-      Json root = job_json(job);
-      root["nadi_version"] = version();
-      console.out << dump_json(root);
-    } else {
-      const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-      console.out << job_text(job, now, style_for(console));
-    }
-    // For scripts that wait: a job that ended, and not well.
-    if (has_ended(job.state) && job.state != JobState::kDone) throw SaidFailure{};
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_job_status_command() {
-  return std::make_unique<JobStatusCommand>();
+  // For scripts that wait: a job that ended, and not well.
+  if (has_ended(job.state) && job.state != JobState::kDone) throw SaidFailure{};
 }
 
 }  // namespace nadi::inline show

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <ostream>
 #include <thread>
 
@@ -131,7 +130,7 @@ void check_train_words(const JobFile& job) {
     if (word.find("${") != std::string::npos) return;
   Flags flags;
   const CommandEntry& entry = commands().at(std::vector<std::string>{"train"});
-  entry.make()->add_flags(flags);
+  entry.add_flags(flags);
   try {
     flags.parse(job.run.words);
     check_model_name(flags, job);
@@ -219,106 +218,75 @@ void print_submitted(const JobFile& job, const SubmittedJob& submitted, bool jso
   console.out << format("job {}\nfolder {}\n", submitted.id, submitted.folder.string());
 }
 
-class JobSubmitCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "FILE", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
-    flags.add({.names = {"--dry-run"}, .help = "print the script that would run, and submit nothing"});
-    flags.add({.names = {"--set"},
-               .value = "KEY=VALUE",
-               .help =
-                   "in place of what the job file says: nodes=8, requeue.max_restarts=3, groups.1.nodes=2; "
-                   "run.train.max-steps=8 is a flag of 'nadi train'",
-               .fallback = "none",
-               .repeatable = true});
-    flags.add({.names = {"--plan"},
-               .value = "FILE",
-               .help =
-                   "a plan of 'nadi plan --emit': ranks and nodes follow it, and flags of Megatron-LM; two "
-                   "kinds of nodes are one heterogeneous job",
-               .fallback = "that of the job file"});
-    flags.add({.names = {"--max-restarts"},
-               .value = "N",
-               .help = "queue the job again at most N times",
-               .fallback = "that of the job file"});
-    flags.add(
-        {.names = {"--wait"}, .help = "local jobs: wait until it has ended, and end with its exit code"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-    flags.add(
-        {.names = {"--from"},
-         .value = "FILE",
-         .help = "in place of a job file: the settings file of the modified Megatron-LM, lines KEY=value",
-         .fallback = "none",
-         .group = "the modified Megatron-LM"});
-    flags.add(
-        {.names = {"--script"},
-         .value = "FILE",
-         .help = "its script for sbatch: lines #SBATCH; twice for master and slaves, two groups of one job",
-         .fallback = "none",
-         .group = "the modified Megatron-LM",
-         .repeatable = true});
-    flags.add({.names = {"--nsys"},
-               .value = "STEPS",
-               .help = "profile steps with Nsight Systems, a file for each rank in nsys/: 10-12, or all",
-               .fallback = "that of the job file",
-               .group = "profilers"});
-    flags.add({.names = {"--ncu"},
-               .value = "STEPS",
-               .help = "profile steps of rank 0 with Nsight Compute, in ncu/: 10, or all",
-               .fallback = "that of the job file",
-               .group = "profilers"});
-    flags.add({.names = {"--trace"},
-               .value = "STEPS",
-               .help = "record steps as traces, in trace/: 10-12",
-               .fallback = "that of the job file",
-               .group = "profilers"});
-    flags.show_first({"--dry-run", "--set", "--plan", "--json"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const JobFile job = resolve(flags, console);
-    if (flags.given("--wait") && job.scheduler != SchedulerKind::kLocal)
-      throw usage_error("--wait is for local jobs", "nadi job watch JOB");
-    if (flags.given("--dry-run")) return print_dry_run(job, flags.given("--json"), console);
-    const auto scheduler = make_scheduler(job.scheduler, {.outputs = job.outputs});
-    // A job whose id could not be told, or that is not wanted any more, does not begin.
-    const auto tell = [&](const SubmittedJob& written) {
-      console.check_interrupted();
-      if (!written.said.empty()) console.warnings() << written.said << "\n";
-      try {
-        print_submitted(job, written, flags.given("--json"), console);
-        console.out.flush();
-      } catch (const ClosedPipe&) {
-        return;  // nobody wants to know
-      }
-    };
-    const SubmittedJob submitted = scheduler->submit(job, {.written = tell});
-    if (flags.given("--wait")) wait_for_end(*scheduler, submitted, console);
-  }
-
- private:
-  static void wait_for_end(Scheduler& scheduler, const SubmittedJob& submitted, Console& console) {
-    JobStatus status = scheduler.status(submitted.id);
-    while (!has_ended(status.state)) {
-      if (console.interrupted()) {
-        console.info() << format("note: job {} runs on; 'nadi job cancel {}' ends it\n", submitted.id,
-                                 submitted.id);
-        throw Interrupted{};
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      status = scheduler.status(submitted.id);
+void wait_for_end(Scheduler& scheduler, const SubmittedJob& submitted, Console& console) {
+  JobStatus status = scheduler.status(submitted.id);
+  while (!has_ended(status.state)) {
+    if (console.interrupted()) {
+      console.info() << format("note: job {} runs on; 'nadi job cancel {}' ends it\n", submitted.id,
+                               submitted.id);
+      throw Interrupted{};
     }
-    if (status.state == JobState::kDone) return;
-    console.err << failure_text(submitted, status);
-    throw SaidFailure{status.exit_code.value_or(1) == 0 ? 1 : status.exit_code.value_or(1)};
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    status = scheduler.status(submitted.id);
   }
-};
+  if (status.state == JobState::kDone) return;
+  console.err << failure_text(submitted, status);
+  throw SaidFailure{status.exit_code.value_or(1) == 0 ? 1 : status.exit_code.value_or(1)};
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_job_submit_command() {
-  return std::make_unique<JobSubmitCommand>();
+void add_job_submit_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
+  flags.toggle("--dry-run", "print the script that would run, and submit nothing");
+  flags.value("--set", "KEY=VALUE",
+              "in place of what the job file says: nodes=8, requeue.max_restarts=3, groups.1.nodes=2; "
+              "run.train.max-steps=8 is a flag of 'nadi train'",
+              "none", {.repeatable = true});
+  flags.value("--plan", "FILE",
+              "a plan of 'nadi plan --emit': ranks and nodes follow it, and flags of Megatron-LM; two "
+              "kinds of nodes are one heterogeneous job",
+              "that of the job file");
+  flags.value("--max-restarts", "N", "queue the job again at most N times", "that of the job file");
+  flags.toggle("--wait", "local jobs: wait until it has ended, and end with its exit code");
+  flags.toggle("--json", "print JSON: see docs/json.md");
+  FlagHeading modified(flags, "the modified Megatron-LM");
+  modified.value("--from", "FILE",
+                 "in place of a job file: the settings file of the modified Megatron-LM, lines KEY=value",
+                 "none");
+  modified.value("--script", "FILE",
+                 "its script for sbatch: lines #SBATCH; twice for master and slaves, two groups of one job",
+                 "none", {.repeatable = true});
+  FlagHeading profilers(flags, "profilers");
+  profilers.value("--nsys", "STEPS",
+                  "profile steps with Nsight Systems, a file for each rank in nsys/: 10-12, or all",
+                  "that of the job file");
+  profilers.value("--ncu", "STEPS", "profile steps of rank 0 with Nsight Compute, in ncu/: 10, or all",
+                  "that of the job file");
+  profilers.value("--trace", "STEPS", "record steps as traces, in trace/: 10-12", "that of the job file");
+  flags.show_first({"--dry-run", "--set", "--plan", "--json"});
+}
+
+void run_job_submit(const Flags& flags, Console& console) {
+  const JobFile job = resolve(flags, console);
+  if (flags.given("--wait") && job.scheduler != SchedulerKind::kLocal)
+    throw usage_error("--wait is for local jobs", "nadi job watch JOB");
+  if (flags.given("--dry-run")) return print_dry_run(job, flags.given("--json"), console);
+  const auto scheduler = make_scheduler(job.scheduler, {.outputs = job.outputs});
+  // A job whose id could not be told, or that is not wanted any more, does not begin.
+  const auto tell = [&](const SubmittedJob& written) {
+    console.check_interrupted();
+    if (!written.said.empty()) console.warnings() << written.said << "\n";
+    try {
+      print_submitted(job, written, flags.given("--json"), console);
+      console.out.flush();
+    } catch (const ClosedPipe&) {
+      return;  // nobody wants to know
+    }
+  };
+  const SubmittedJob submitted = scheduler->submit(job, {.written = tell});
+  if (flags.given("--wait")) wait_for_end(*scheduler, submitted, console);
 }
 
 }  // namespace nadi::inline show

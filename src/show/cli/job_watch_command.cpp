@@ -150,215 +150,198 @@ void wait_for(milliseconds time, const Console& console) {
   console.check_interrupted();
 }
 
-class JobWatchCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "JOB",
-                          .help = "id of a job, or the folder of its logs, ours or of other scripts; "
-                                  "several: the folders of one run",
-                          .many = true});
-    flags.add({.names = {"--once"}, .help = "print how it is now, and end"});
-    flags.add({.names = {"--all"},
-               .help =
-                   "print everything once, as get_result.sh of the modified Megatron-LM does: last lines of "
-                   "output, errors and GPUs of each node, settings, times of iterations"});
-    flags.add({.names = {"--interval"}, .value = "TIME", .help = "time between two looks", .fallback = "2"});
-    flags.add({.names = {"--start-patience"},
-               .value = "TIME",
-               .help = "how long the first iteration may take: 90s, 30min",
-               .fallback = format("10min, or {} steps as the plan of the job predicts them", kStartSteps)});
-    flags.add(
-        {.names = {"--from"},
-         .value = "FILE",
-         .help = "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
-         .fallback = "job.json in the folder, if it is there"});
-    flags.add({.names = {"--json"},
-               .help = "print JSON: one object with --once, else one in a line for each look"});
-    flags.add({.names = {"--outputs"},
-               .value = "FOLDER",
-               .help = "where the folders of jobs are",
-               .fallback = std::string(kDefaultJobOutputs)});
+bool has_logs(const std::filesystem::path& folder) {
+  std::error_code problem;
+  for (std::filesystem::directory_iterator entry(folder, problem), end; !problem && entry != end;
+       entry.increment(problem)) {
+    const std::filesystem::path extension = entry->path().extension();
+    if (extension == ".out" || extension == ".err" || extension == ".gpu") return true;
   }
+  return false;
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    constexpr double kLongestInterval = 86400, kShortestInterval = 0.1;
-    const double interval = flags.number("--interval", kLongestInterval).value_or(2);
-    if (interval < kShortestInterval)
-      throw usage_error(format("--interval is {}, at least {}", interval, kShortestInterval));
-    const milliseconds pause(static_cast<std::int64_t>(interval * 1000));
-    const bool json = flags.given("--json");
-    WatchedJob job = find_watched_job(flags.positionals(),
-                                      flags.text("--outputs").value_or(std::string(kDefaultJobOutputs)));
-    if (const auto from = flags.text("--from")) job.asked = asked_settings(std::filesystem::path(*from));
-    if (job.scheduler == nullptr) {
-      // Only a folder: there must be logs in it.
-      for (const std::filesystem::path& folder : job.folders)
-        if (!has_logs(folder))
-          throw input_error({.file = folder.string()}, "no logs of a job",
-                            "a job's folder has <node>.out, <node>.err and <node>.gpu");
-    }
-    HealthLimits limits{.startup = start_patience(job.predicted_step)};
-    if (const auto text = flags.text("--start-patience")) {
-      const auto time = parse_duration(*text);
-      constexpr std::int64_t kSecond = 1'000'000'000;
-      if (!time || time->count() < kSecond)
-        throw usage_error(format("--start-patience: '{}' is not a duration of a second or more", *text),
-                          "for example 90s or 30min");
-      limits.startup = std::chrono::seconds(time->count() / kSecond);
-    }
-    Watcher watcher(std::move(job), pause, limits);
-    const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
-    if (flags.given("--all")) {
-      if (json)
-        throw usage_error("--all and --json contradict each other", "--once --json has the job as JSON");
-      const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
-      print_job_result(state, watcher.asked(), console.out, style_for(console));
-      end_with(state);
-    } else if (flags.given("--once")) {
-      once(watcher, json, console);
-    } else if (!json && output != nullptr && FullScreen::is_possible(STDIN_FILENO, output->descriptor())) {
-      screen(watcher, pause, output->descriptor(), console);
+void end_with(const WatchedState& state) {
+  if (!is_healthy(state.findings)) throw SaidFailure{kUnhealthyExitCode};
+}
+
+void once(Watcher& watcher, bool json, Console& console) {
+  const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
+  if (json)
+    console.out << dump_json(watch_json(state));
+  else
+    print_watch(state, console.out, style_for(console));
+  end_with(state);
+}
+
+// A line when something changed, and each finding when it is new.
+void lines(Watcher& watcher, milliseconds pause, bool json, Console& console) {
+  std::string before, problem;
+  std::set<std::string> known;
+  for (;;) {
+    const WatchedState state = watcher.look(std::nullopt, kStatusPatience, false);
+    if (state.status_problem != problem && !state.status_problem.empty())
+      console.warnings() << format("warning: the scheduler: {}\n", state.status_problem);
+    problem = state.status_problem;
+    if (json) {
+      console.out << watch_json(state).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     } else {
-      lines(watcher, pause, json, console);
-    }
-  }
-
- private:
-  static bool has_logs(const std::filesystem::path& folder) {
-    std::error_code problem;
-    for (std::filesystem::directory_iterator entry(folder, problem), end; !problem && entry != end;
-         entry.increment(problem)) {
-      const std::filesystem::path extension = entry->path().extension();
-      if (extension == ".out" || extension == ".err" || extension == ".gpu") return true;
-    }
-    return false;
-  }
-
-  static void end_with(const WatchedState& state) {
-    if (!is_healthy(state.findings)) throw SaidFailure{kUnhealthyExitCode};
-  }
-
-  static void once(Watcher& watcher, bool json, Console& console) {
-    const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
-    if (json)
-      console.out << dump_json(watch_json(state));
-    else
-      print_watch(state, console.out, style_for(console));
-    end_with(state);
-  }
-
-  // A line when something changed, and each finding when it is new.
-  static void lines(Watcher& watcher, milliseconds pause, bool json, Console& console) {
-    std::string before, problem;
-    std::set<std::string> known;
-    for (;;) {
-      const WatchedState state = watcher.look(std::nullopt, kStatusPatience, false);
-      if (state.status_problem != problem && !state.status_problem.empty())
-        console.warnings() << format("warning: the scheduler: {}\n", state.status_problem);
-      problem = state.status_problem;
-      if (json) {
-        console.out << watch_json(state).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
-      } else {
-        const std::string line = watch_line(state);
-        if (line != before) console.out << line << "\n";
-        before = line;
-        std::set<std::string> now;
-        for (const HealthFinding& finding : state.findings) {
-          constexpr std::size_t kLongest = 1000;
-          const std::string text = screen_text(finding_line(finding), kLongest);
-          // A text with a growing number in it ("no progress for 5 min") is the same finding.
-          const std::string key =
-              format("{} {} {}", static_cast<int>(finding.rule), static_cast<int>(finding.severity),
-                     finding.rule == HealthRule::kNoProgress ? "" : finding.text);
-          if (!known.contains(key)) console.out << "  " << text << "\n";
-          now.insert(key);
-        }
-        known = std::move(now);
+      const std::string line = watch_line(state);
+      if (line != before) console.out << line << "\n";
+      before = line;
+      std::set<std::string> now;
+      for (const HealthFinding& finding : state.findings) {
+        constexpr std::size_t kLongest = 1000;
+        const std::string text = screen_text(finding_line(finding), kLongest);
+        // A text with a growing number in it ("no progress for 5 min") is the same finding.
+        const std::string key =
+            format("{} {} {}", static_cast<int>(finding.rule), static_cast<int>(finding.severity),
+                   finding.rule == HealthRule::kNoProgress ? "" : finding.text);
+        if (!known.contains(key)) console.out << "  " << text << "\n";
+        now.insert(key);
       }
-      console.out << std::flush;
-      if (watcher.has_ended(state)) return end_with(state);
-      wait_for(pause, console);
+      known = std::move(now);
     }
+    console.out << std::flush;
+    if (watcher.has_ended(state)) return end_with(state);
+    wait_for(pause, console);
   }
+}
 
-  static void screen(Watcher& watcher, milliseconds pause, int output, Console& console) {
-    std::optional<WatchedState> state;
-    {
-      FullScreen full(STDIN_FILENO, output);
-      ScreenView view{.colour = console.colour_out};
-      auto next = WatchClock::now();
-      for (bool stays = true; stays && !console.interrupted();) {
-        if (WatchClock::now() >= next) {
-          state.emplace(watcher.look(kMostReading, milliseconds(0), false));
-          next = WatchClock::now() + (watcher.whole() ? pause : milliseconds(0));
-        }
-        const ScreenSize size = full.size();
-        view.columns = size.columns;
-        view.rows = size.rows;
-        full.show(watch_screen(*state, view));
-        const auto left = std::chrono::ceil<milliseconds>(next - WatchClock::now());
-        stays = act(full.wait(std::clamp(left, milliseconds(0), kKeyPatience)), *state, view);
+// False: the user wants to leave.
+bool act(ScreenKey key, const WatchedState& state, ScreenView& view) {
+  const std::size_t nodes = state.log.nodes.size(), errors = state.log.errors.size();
+  constexpr std::size_t kPage = 10;
+  std::size_t& place = view.errors ? view.first_error : view.node;
+  const std::size_t count = view.errors ? errors : nodes;
+  const std::size_t last = count == 0 ? 0 : count - 1;
+  place = std::min(place, last);
+  switch (key) {
+    case ScreenKey::kQuit:
+      return false;
+    case ScreenKey::kUp:
+      place = place == 0 ? 0 : place - 1;
+      break;
+    case ScreenKey::kDown:
+      place = std::min(place + 1, last);
+      break;
+    case ScreenKey::kPageUp:
+      place = place < kPage ? 0 : place - kPage;
+      break;
+    case ScreenKey::kPageDown:
+      place = std::min(place + kPage, last);
+      break;
+    case ScreenKey::kHome:
+      place = 0;
+      break;
+    case ScreenKey::kEnd:
+      place = last;
+      break;
+    case ScreenKey::kTab:
+      place = place >= last ? 0 : place + 1;
+      break;
+    case ScreenKey::kBackTab:
+      place = place == 0 ? last : place - 1;
+      break;
+    case ScreenKey::kErrors:
+      view.errors = !view.errors;
+      break;
+    case ScreenKey::kNone:
+    case ScreenKey::kHelp:
+    case ScreenKey::kOther:
+      break;
+  }
+  return true;
+}
+
+void screen(Watcher& watcher, milliseconds pause, int output, Console& console) {
+  std::optional<WatchedState> state;
+  {
+    FullScreen full(STDIN_FILENO, output);
+    ScreenView view{.colour = console.colour_out};
+    auto next = WatchClock::now();
+    for (bool stays = true; stays && !console.interrupted();) {
+      if (WatchClock::now() >= next) {
+        state.emplace(watcher.look(kMostReading, milliseconds(0), false));
+        next = WatchClock::now() + (watcher.whole() ? pause : milliseconds(0));
       }
-    }
-    console.check_interrupted();
-    if (state) {
-      // What was seen last stays readable after the screen is gone.
-      console.out << state->title << ": " << watch_line(*state) << "\n";
-      end_with(*state);
+      const ScreenSize size = full.size();
+      view.columns = size.columns;
+      view.rows = size.rows;
+      full.show(watch_screen(*state, view));
+      const auto left = std::chrono::ceil<milliseconds>(next - WatchClock::now());
+      stays = act(full.wait(std::clamp(left, milliseconds(0), kKeyPatience)), *state, view);
     }
   }
-
-  // False: the user wants to leave.
-  static bool act(ScreenKey key, const WatchedState& state, ScreenView& view) {
-    const std::size_t nodes = state.log.nodes.size(), errors = state.log.errors.size();
-    constexpr std::size_t kPage = 10;
-    std::size_t& place = view.errors ? view.first_error : view.node;
-    const std::size_t count = view.errors ? errors : nodes;
-    const std::size_t last = count == 0 ? 0 : count - 1;
-    place = std::min(place, last);
-    switch (key) {
-      case ScreenKey::kQuit:
-        return false;
-      case ScreenKey::kUp:
-        place = place == 0 ? 0 : place - 1;
-        break;
-      case ScreenKey::kDown:
-        place = std::min(place + 1, last);
-        break;
-      case ScreenKey::kPageUp:
-        place = place < kPage ? 0 : place - kPage;
-        break;
-      case ScreenKey::kPageDown:
-        place = std::min(place + kPage, last);
-        break;
-      case ScreenKey::kHome:
-        place = 0;
-        break;
-      case ScreenKey::kEnd:
-        place = last;
-        break;
-      case ScreenKey::kTab:
-        place = place >= last ? 0 : place + 1;
-        break;
-      case ScreenKey::kBackTab:
-        place = place == 0 ? last : place - 1;
-        break;
-      case ScreenKey::kErrors:
-        view.errors = !view.errors;
-        break;
-      case ScreenKey::kNone:
-      case ScreenKey::kHelp:
-      case ScreenKey::kOther:
-        break;
-    }
-    return true;
+  console.check_interrupted();
+  if (state) {
+    // What was seen last stays readable after the screen is gone.
+    console.out << state->title << ": " << watch_line(*state) << "\n";
+    end_with(*state);
   }
-};
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_job_watch_command() {
-  return std::make_unique<JobWatchCommand>();
+void add_job_watch_flags(Flags& flags) {
+  flags.set_positional({.name = "JOB",
+                        .help = "id of a job, or the folder of its logs, ours or of other scripts; "
+                                "several: the folders of one run",
+                        .many = true});
+  flags.toggle("--once", "print how it is now, and end");
+  flags.toggle("--all",
+               "print everything once, as get_result.sh of the modified Megatron-LM does: last lines of "
+               "output, errors and GPUs of each node, settings, times of iterations");
+  flags.value("--interval", "TIME", "time between two looks", "2");
+  flags.value("--start-patience", "TIME", "how long the first iteration may take: 90s, 30min",
+              format("10min, or {} steps as the plan of the job predicts them", kStartSteps));
+  flags.value("--from", "FILE",
+              "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
+              "job.json in the folder, if it is there");
+  flags.toggle("--json", "print JSON: one object with --once, else one in a line for each look");
+  flags.value("--outputs", "FOLDER", "where the folders of jobs are", std::string(kDefaultJobOutputs));
+}
+
+void run_job_watch(const Flags& flags, Console& console) {
+  constexpr double kLongestInterval = 86400, kShortestInterval = 0.1;
+  const double interval = flags.number("--interval", kLongestInterval).value_or(2);
+  if (interval < kShortestInterval)
+    throw usage_error(format("--interval is {}, at least {}", interval, kShortestInterval));
+  const milliseconds pause(static_cast<std::int64_t>(interval * 1000));
+  const bool json = flags.given("--json");
+  WatchedJob job = find_watched_job(flags.positionals(),
+                                    flags.text("--outputs").value_or(std::string(kDefaultJobOutputs)));
+  if (const auto from = flags.text("--from")) job.asked = asked_settings(std::filesystem::path(*from));
+  if (job.scheduler == nullptr) {
+    // Only a folder: there must be logs in it.
+    for (const std::filesystem::path& folder : job.folders)
+      if (!has_logs(folder))
+        throw input_error({.file = folder.string()}, "no logs of a job",
+                          "a job's folder has <node>.out, <node>.err and <node>.gpu");
+  }
+  HealthLimits limits{.startup = start_patience(job.predicted_step)};
+  if (const auto text = flags.text("--start-patience")) {
+    const auto time = parse_duration(*text);
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    if (!time || time->count() < kSecond)
+      throw usage_error(format("--start-patience: '{}' is not a duration of a second or more", *text),
+                        "for example 90s or 30min");
+    limits.startup = std::chrono::seconds(time->count() / kSecond);
+  }
+  Watcher watcher(std::move(job), pause, limits);
+  const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
+  if (flags.given("--all")) {
+    if (json)
+      throw usage_error("--all and --json contradict each other", "--once --json has the job as JSON");
+    const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
+    print_job_result(state, watcher.asked(), console.out, style_for(console));
+    end_with(state);
+  } else if (flags.given("--once")) {
+    once(watcher, json, console);
+  } else if (!json && output != nullptr && FullScreen::is_possible(STDIN_FILENO, output->descriptor())) {
+    screen(watcher, pause, output->descriptor(), console);
+  } else {
+    lines(watcher, pause, json, console);
+  }
 }
 
 }  // namespace nadi::inline show

@@ -124,22 +124,15 @@ void run_host(const LaunchNodes& nodes, JobOptions options, const std::optional<
 }  // namespace
 
 void add_node_flags(Flags& flags) {
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = "several machines, as torchrun has them"});
-  };
-  add("--nproc-per-node", "N", "ranks on this machine", "--ranks");
-  add("--nnodes", "N",
-      "machines of the job: on each, the same launch is started by hand, with its --node-rank", "1");
-  add("--node-rank", "K", "number of this machine, from 0", "0");
-  add("--master-addr", "HOST", "where the launches meet: the machine of --node-rank 0", "127.0.0.1");
-  add("--master-port", "PORT", "and at which port", format("{}", MeetingPlace{}.port));
-  add("--join-timeout", "SECONDS", "how long a launch waits for the others",
-      format("{}", LaunchNodes{}.patience.count()));
+  FlagHeading group(flags, "several machines, as torchrun has them");
+  group.value("--nproc-per-node", "N", "ranks on this machine", "--ranks");
+  group.value("--nnodes", "N",
+              "machines of the job: on each, the same launch is started by hand, with its --node-rank", "1");
+  group.value("--node-rank", "K", "number of this machine, from 0", "0");
+  group.value("--master-addr", "HOST", "where the launches meet: the machine of --node-rank 0", "127.0.0.1");
+  group.value("--master-port", "PORT", "and at which port", format("{}", MeetingPlace{}.port));
+  group.value("--join-timeout", "SECONDS", "how long a launch waits for the others",
+              format("{}", LaunchNodes{}.patience.count()));
 }
 
 LaunchNodes resolve_nodes(const Flags& flags) {

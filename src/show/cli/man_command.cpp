@@ -1,6 +1,5 @@
 // nadi man
 #include <filesystem>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/atomic_file.h"
@@ -28,41 +27,32 @@ void write_pages(const fs::path& folder, Console& console) {
   console.out << format("{}: {} pages\n", folder.string(), commands().size() + 1);
 }
 
-class ManCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "COMMAND",
-                          .help = "a command, in one or two words: nadi man trace collective",
-                          .many = true,
-                          .fallback = "the program"});
-    flags.add({.names = {"--output"},
-               .value = "FOLDER",
-               .help = "write all pages into this folder: nadi.1, nadi-train.1 and so on",
-               .fallback = "print one"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const Verbatim as_it_is(console.out);
-    const auto folder = flags.text("--output");
-    if (folder && flags.has_positional())
-      throw usage_error("COMMAND and --output contradict each other", "--output writes the pages of all");
-    if (folder) return write_pages(*folder, console);
-    if (!flags.has_positional()) {
-      console.out << program_man_page(commands());
-      return;
-    }
-    const std::vector<std::string>& words = flags.positionals();
-    const CommandEntry& entry = commands().at(words);
-    if (words.size() > word_count(entry))
-      throw usage_error(format("unexpected argument '{}'", words[word_count(entry)]));
-    console.out << command_man_page(commands(), entry);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_man_command() {
-  return std::make_unique<ManCommand>();
+void add_man_flags(Flags& flags) {
+  flags.set_positional({.name = "COMMAND",
+                        .help = "a command, in one or two words: nadi man trace collective",
+                        .many = true,
+                        .fallback = "the program"});
+  flags.value("--output", "FOLDER", "write all pages into this folder: nadi.1, nadi-train.1 and so on",
+              "print one");
+}
+
+void run_man(const Flags& flags, Console& console) {
+  const Verbatim as_it_is(console.out);
+  const auto folder = flags.text("--output");
+  if (folder && flags.has_positional())
+    throw usage_error("COMMAND and --output contradict each other", "--output writes the pages of all");
+  if (folder) return write_pages(*folder, console);
+  if (!flags.has_positional()) {
+    console.out << program_man_page(commands());
+    return;
+  }
+  const std::vector<std::string>& words = flags.positionals();
+  const CommandEntry& entry = commands().at(words);
+  if (words.size() > word_count(entry))
+    throw usage_error(format("unexpected argument '{}'", words[word_count(entry)]));
+  console.out << command_man_page(commands(), entry);
 }
 
 }  // namespace nadi::inline show

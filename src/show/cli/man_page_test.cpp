@@ -32,7 +32,7 @@ TEST(ManPage, OfTheProgramHasEveryCommand) {
 TEST(ManPage, OfACommandHasEveryFlag) {
   for (const CommandEntry& entry : commands()) {
     Flags flags;
-    entry.make()->add_flags(flags);
+    entry.add_flags(flags);
     const std::string page = run("man " + std::string(entry.name)).out;
     for (const FlagSpec& spec : flags.specs())
       EXPECT_THAT(page, HasSubstr("\\fB" + in_roff(spec.names[0]) + "\\fR")) << entry.name;

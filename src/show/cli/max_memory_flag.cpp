@@ -6,12 +6,11 @@
 namespace nadi::inline show {
 
 void add_max_memory_flag(Flags& flags, std::string_view group) {
-  flags.add({.names = {"--max-memory"},
-             .value = "SIZE",
-             .help = "most that the contents of one file may take in memory, such as 2GB: more is refused",
-             .fallback = format("{} and {} times the size of the file", to_string(MemoryLimit::kAnyFile),
-                                MemoryLimit::kPerByte),
-             .group = group});
+  FlagHeading(flags, group)
+      .value("--max-memory", "SIZE",
+             "most that the contents of one file may take in memory, such as 2GB: more is refused",
+             format("{} and {} times the size of the file", to_string(MemoryLimit::kAnyFile),
+                    MemoryLimit::kPerByte));
 }
 
 MemoryLimit memory_limit_of(const Flags& flags) {

@@ -1,5 +1,4 @@
 // nadi models
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/json.h"
@@ -12,30 +11,19 @@
 #include "nadi/terminal/output_width.h"
 
 namespace nadi::inline show {
-namespace {
+void add_models_flags(Flags& flags) {
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
 
-class ModelsCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const ReportTable table = models_table(built_in_models());
-    if (flags.given("--json"))
-      console.out << dump_json(Json{{"nadi_version", version()}, {"models", table_json(table)}});
-    else
-      console.out << table_text(table, {.rows = 0,
-                                        .bold_titles = console.colour_out,
-                                        .width = table_width(console.out),
-                                        .wide = "--json has all"});
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Command> make_models_command() {
-  return std::make_unique<ModelsCommand>();
+void run_models(const Flags& flags, Console& console) {
+  const ReportTable table = models_table(built_in_models());
+  if (flags.given("--json"))
+    console.out << dump_json(Json{{"nadi_version", version()}, {"models", table_json(table)}});
+  else
+    console.out << table_text(table, {.rows = 0,
+                                      .bold_titles = console.colour_out,
+                                      .width = table_width(console.out),
+                                      .wide = "--json has all"});
 }
 
 }  // namespace nadi::inline show

@@ -1,7 +1,6 @@
 // nadi plan
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -173,139 +172,99 @@ MegatronText megatron_text(const Flags& flags, const PlanQuestion& question, con
           .problems = std::move(command.problems)};
 }
 
-class PlanCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "MODEL",
-         .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder"});
-    add_cluster_flag(flags, "the hardware", "required, or --fleet");
-    flags.add({.names = {"--fleet"},
-               .value = "FILE",
-               .help =
-                   "in place of --cluster: nodes that can be rented, with the fewest and the most of each "
-                   "kind, as examples/fleets/a100-a10.json; finds how many of which, by time and money: see "
-                   "docs/planning.md",
-               .fallback = "none",
-               .group = "hardware"});
-    flags.add(
-        {.names = {"--ranks"},
-         .value = "N",
-         .help = "of a machine that 'nadi calibrate' measured with several numbers of ranks: this number",
-         .fallback = "the cluster as it is",
-         .group = "hardware"});
-    flags.add({.names = {"--top"},
-               .value = "N",
-               .help = "plans that are listed",
-               .fallback = format("{}", kDefaultTop),
-               .group = "output"});
-    flags.add({.names = {"--explain"},
-               .value = "N",
-               .help = "say why the N-th plan: time and memory of each stage, what limits it, what other "
-                       "choices would cost",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--emit"},
-               .value = "FILE",
-               .help = "write a plan as a file for --plan of train, launch, trace, show and simulate",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--emit-rank"},
-               .value = "N",
-               .help = "which of the listed plans --emit writes",
-               .fallback = "1, the best",
-               .group = "output"});
-    flags.add(
-        {.names = {"--pareto", "--output", "-o"},
-         .value = "FILE.html",
-         .help = "draw time against money as a page: the fastest plan on each part of the cluster, and those "
-                 "that no other beats in both: p.html",
-         .fallback = "none",
-         .group = "output"});
-    flags.add({.names = {"--all"},
-               .value = "FILE",
-               .help = "write every plan that was evaluated as CSV",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--effort"},
-               .value = "N",
-               .help = "work for the proof that nothing is better: N times the usual gives a narrower gap; 0 "
-                       "goes on until all is proven",
-               .fallback = format("{}", kDefaultEffort),
-               .group = "output"});
-    flags.add({.names = {"--threads"},
-               .value = "N",
-               .help = "threads that search; the answer does not depend on it",
-               .fallback = "one per core",
-               .group = "output"});
-    add_oversubscribe_flag(flags, "output");
-    flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    add_question_flags(flags);
-    flags.show_first({"--cluster", "--global-batch-size", "--top", "--objective", "--budget", "--deadline",
-                      "--explain", "--emit", "--pareto", "--fleet", "--json"});
-  }
+void emit(const Flags& flags, const PlanQuestion& question, const PlanAnswer& answer, Console& console) {
+  const auto path = flags.text("--emit");
+  if (!path) return;
+  const RankedPlan& plan = plan_at(answer, "--emit-rank", wanted_place(flags, "--emit-rank").value_or(1));
+  if (flags.given("--fleet"))
+    write_atomically(cluster_beside(*path), cluster_text(question.cluster), overwriting(flags));
+  write_plan_file(file_of(flags, question, plan), *path, overwriting(flags));
+  console.info() << format("plan: {}\n", *path);
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    check_files(flags);
-    if (flags.given("--fleet"))
-      for (const std::string_view flag : {"--cluster", "--ranks"})
-        if (flags.given(flag)) throw usage_error(format("--fleet and {} contradict each other", flag));
-    ResolvedPlanning asked = resolve(planning_question(flags));
-    name_ignored_keys(asked.question.config, console);
-    WatchedSearch search(asked.question, search_options(flags), console);
-    if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
-    PlanningAnswer answer = plan(std::move(asked), search.watch());
-    search.clear_line();
-    if (answer.found.plans.empty() && answer.found.stopped) throw Interrupted{};
-    if (answer.found.plans.empty()) refuse_infeasible(answer.asked.question, answer.found);
-    if (flags.given("--pareto")) {
-      if (!flags.given("--fleet")) {
-        WatchedSearch parts(answer.asked.question, search_options(flags), console);
-        add_front(answer, parts.watch());
-      }
-      write_pareto(flags, answer, console);
-    }
-    report(flags, answer, console);
+// Prints and writes what was asked for.
+void report(const Flags& flags, const PlanningAnswer& answer, Console& console) {
+  PlanView view{.answer = answer};
+  const PlanQuestion& question = answer.asked.question;
+  std::optional<PlanExplanation> why;
+  if (const auto place = wanted_place(flags, "--explain"); place && !answer.found.stopped) {
+    why = explain_plan(question, plan_at(answer.found, "--explain", *place),
+                       [&console] { return console.interrupted(); });
+    view.explanation = &*why;
+    view.explained = *place;
+    view.megatron = megatron_text(flags, question, why->plan);
   }
-
- private:
-  // Prints and writes what was asked for.
-  static void report(const Flags& flags, const PlanningAnswer& answer, Console& console) {
-    PlanView view{.answer = answer};
-    const PlanQuestion& question = answer.asked.question;
-    std::optional<PlanExplanation> why;
-    if (const auto place = wanted_place(flags, "--explain"); place && !answer.found.stopped) {
-      why = explain_plan(question, plan_at(answer.found, "--explain", *place),
-                         [&console] { return console.interrupted(); });
-      view.explanation = &*why;
-      view.explained = *place;
-      view.megatron = megatron_text(flags, question, why->plan);
-    }
-    if (flags.given("--json"))
-      console.out << dump_json(plan_report_json(view));
-    else
-      print_plans(view, console.out, style_for(console));
-    emit(flags, question, answer.found, console);
-    if (answer.found.stopped || console.interrupted()) throw Interrupted{};
-  }
-
-  static void emit(const Flags& flags, const PlanQuestion& question, const PlanAnswer& answer,
-                   Console& console) {
-    const auto path = flags.text("--emit");
-    if (!path) return;
-    const RankedPlan& plan = plan_at(answer, "--emit-rank", wanted_place(flags, "--emit-rank").value_or(1));
-    if (flags.given("--fleet"))
-      write_atomically(cluster_beside(*path), cluster_text(question.cluster), overwriting(flags));
-    write_plan_file(file_of(flags, question, plan), *path, overwriting(flags));
-    console.info() << format("plan: {}\n", *path);
-  }
-};
+  if (flags.given("--json"))
+    console.out << dump_json(plan_report_json(view));
+  else
+    print_plans(view, console.out, style_for(console));
+  emit(flags, question, answer.found, console);
+  if (answer.found.stopped || console.interrupted()) throw Interrupted{};
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_plan_command() {
-  return std::make_unique<PlanCommand>();
+void add_plan_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "MODEL", .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder"});
+  add_cluster_flag(flags, "the hardware", "required, or --fleet");
+  FlagHeading hardware(flags, "hardware");
+  hardware.value("--fleet", "FILE",
+                 "in place of --cluster: nodes that can be rented, with the fewest and the most of each "
+                 "kind, as examples/fleets/a100-a10.json; finds how many of which, by time and money: see "
+                 "docs/planning.md",
+                 "none");
+  hardware.value("--ranks", "N",
+                 "of a machine that 'nadi calibrate' measured with several numbers of ranks: this number",
+                 "the cluster as it is");
+  FlagHeading output(flags, "output");
+  output.value("--top", "N", "plans that are listed", format("{}", kDefaultTop));
+  output.value("--explain", "N",
+               "say why the N-th plan: time and memory of each stage, what limits it, what other "
+               "choices would cost",
+               "none");
+  output.value("--emit", "FILE",
+               "write a plan as a file for --plan of train, launch, trace, show and simulate", "none");
+  output.value("--emit-rank", "N", "which of the listed plans --emit writes", "1, the best");
+  output.value({"--pareto", "--output", "-o"}, "FILE.html",
+               "draw time against money as a page: the fastest plan on each part of the cluster, and those "
+               "that no other beats in both: p.html",
+               "none");
+  output.value("--all", "FILE", "write every plan that was evaluated as CSV", "none");
+  output.value("--effort", "N",
+               "work for the proof that nothing is better: N times the usual gives a narrower gap; 0 "
+               "goes on until all is proven",
+               format("{}", kDefaultEffort));
+  output.value("--threads", "N", "threads that search; the answer does not depend on it", "one per core");
+  add_oversubscribe_flag(flags, "output");
+  output.toggle("--force", "overwrite files that exist");
+  output.toggle("--json", "print JSON: see docs/json.md");
+  add_question_flags(flags);
+  flags.show_first({"--cluster", "--global-batch-size", "--top", "--objective", "--budget", "--deadline",
+                    "--explain", "--emit", "--pareto", "--fleet", "--json"});
+}
+
+void run_plan(const Flags& flags, Console& console) {
+  check_files(flags);
+  if (flags.given("--fleet"))
+    for (const std::string_view flag : {"--cluster", "--ranks"})
+      if (flags.given(flag)) throw usage_error(format("--fleet and {} contradict each other", flag));
+  ResolvedPlanning asked = resolve(planning_question(flags));
+  name_ignored_keys(asked.question.config, console);
+  WatchedSearch search(asked.question, search_options(flags), console);
+  if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
+  PlanningAnswer answer = plan(std::move(asked), search.watch());
+  search.clear_line();
+  if (answer.found.plans.empty() && answer.found.stopped) throw Interrupted{};
+  if (answer.found.plans.empty()) refuse_infeasible(answer.asked.question, answer.found);
+  if (flags.given("--pareto")) {
+    if (!flags.given("--fleet")) {
+      WatchedSearch parts(answer.asked.question, search_options(flags), console);
+      add_front(answer, parts.watch());
+    }
+    write_pareto(flags, answer, console);
+  }
+  report(flags, answer, console);
 }
 
 }  // namespace nadi::inline show

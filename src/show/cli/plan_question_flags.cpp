@@ -103,63 +103,44 @@ PlanSpace space_of(const Flags& flags) {
 }
 
 void add_space_flags(Flags& flags) {
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback = "all that fit") {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kSpaceGroup});
-  };
-  add("--tp", "LIST", "tensor-parallel degrees: 1,2,4");
-  add("--dp", "LIST", "data-parallel degrees");
-  add("--pp", "LIST", "numbers of pipeline stages");
-  add("--micro-batch-size", "LIST", "sequences per micro-batch");
-  add("--recompute", "LIST",
-      format("what the backward pass computes again: {}",
-             join({kRecomputed.begin(), kRecomputed.end()}, ",")));
-  add("--zero", "LIST", "1 splits the optimizer's state over the data-parallel ranks: 0,1", "both");
-  add("--sequence-parallel", "LIST", "norms and the residual stream split over the --tp ranks: off,on",
-      "both");
-  add("--schedule", "LIST", format("order of micro-batches: {}", join(schedule_names(), ",")));
-  add("--virtual-stages", "LIST", "chunks of layers per rank; more than 1 with --schedule interleaved");
-  add("--partition", "A-B-C",
-      "transformer layers of each stage: only plans with as many stages, and this one", "the best one");
-  flags.add({.names = {"--even"},
-             .help = "layers as even as possible over stages, nothing else",
-             .group = kSpaceGroup});
-  flags.add({.names = {"--no-unused"},
-             .help = "only plans that use every device of the cluster",
-             .group = kSpaceGroup});
+  FlagHeading space(flags, kSpaceGroup);
+  space.value("--tp", "LIST", "tensor-parallel degrees: 1,2,4", "all that fit");
+  space.value("--dp", "LIST", "data-parallel degrees", "all that fit");
+  space.value("--pp", "LIST", "numbers of pipeline stages", "all that fit");
+  space.value("--micro-batch-size", "LIST", "sequences per micro-batch", "all that fit");
+  space.value("--recompute", "LIST",
+              format("what the backward pass computes again: {}",
+                     join({kRecomputed.begin(), kRecomputed.end()}, ",")),
+              "all that fit");
+  space.value("--zero", "LIST", "1 splits the optimizer's state over the data-parallel ranks: 0,1", "both");
+  space.value("--sequence-parallel", "LIST",
+              "norms and the residual stream split over the --tp ranks: off,on", "both");
+  space.value("--schedule", "LIST", format("order of micro-batches: {}", join(schedule_names(), ",")),
+              "all that fit");
+  space.value("--virtual-stages", "LIST",
+              "chunks of layers per rank; more than 1 with --schedule interleaved", "all that fit");
+  space.value("--partition", "A-B-C",
+              "transformer layers of each stage: only plans with as many stages, and this one",
+              "the best one");
+  space.toggle("--even", "layers as even as possible over stages, nothing else");
+  space.toggle("--no-unused", "only plans that use every device of the cluster");
 }
 
 }  // namespace
 
 void add_question_flags(Flags& flags) {
-  constexpr std::string_view kGoal = "what is best";
-  flags.add({.names = {"--objective"},
-             .value = "WHAT",
-             .help = "time: the shortest step; cost: the cheapest; memory: the least on the fullest device",
-             .fallback = "time",
-             .choices = {kObjectives.begin(), kObjectives.end()},
-             .group = kGoal});
-  flags.add({.names = {"--budget"},
-             .value = "PRICE",
-             .help = "plans may cost so much at most: \"5 $/1M tokens\", or \"0.02 $/step\"",
-             .fallback = "any",
-             .group = kGoal});
-  flags.add({.names = {"--deadline"},
-             .value = "TIME",
-             .help = "a step may take so long at most: 1.5s, or \"300B tokens in 30 days\"",
-             .fallback = "any",
-             .group = kGoal});
-  flags.add({.names = {"--memory-share"},
-             .value = "SHARE",
-             .help =
-                 "plans may fill so much of each device's memory; the context of a GPU and buffers of NCCL "
-                 "take some",
-             .fallback = format("{}", PlanLimits{}.memory_share),
-             .group = kGoal});
+  FlagHeading goal(flags, "what is best");
+  goal.value("--objective", "WHAT",
+             "time: the shortest step; cost: the cheapest; memory: the least on the fullest device", "time",
+             {.choices = {kObjectives.begin(), kObjectives.end()}});
+  goal.value("--budget", "PRICE", "plans may cost so much at most: \"5 $/1M tokens\", or \"0.02 $/step\"",
+             "any");
+  goal.value("--deadline", "TIME", "a step may take so long at most: 1.5s, or \"300B tokens in 30 days\"",
+             "any");
+  goal.value("--memory-share", "SHARE",
+             "plans may fill so much of each device's memory; the context of a GPU and buffers of NCCL "
+             "take some",
+             format("{}", PlanLimits{}.memory_share));
   add_space_flags(flags);
   add_prediction_flags(flags);
   add_unsplit_step_flags(flags);

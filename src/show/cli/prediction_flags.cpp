@@ -20,32 +20,20 @@ std::vector<std::string_view> framework_names() {
 }  // namespace
 
 void add_prediction_flags(Flags& flags) {
-  flags.add({.names = {"--collective"},
-             .value = "ALGORITHM",
-             .help = "how collectives run; auto: the fastest, as NCCL chooses",
-             .fallback = "auto",
-             .choices = collective_algorithm_names(),
-             .group = "hardware"});
-  flags.add({.names = {"--layer-times"},
-             .value = "FILE",
-             .help = "measured forward times of layers in place of the model's: a CSV with the columns file "
-                     "(MODEL_DEVICE_TP) and all_values (embedding, layers, head, in seconds per sequence)",
-             .fallback = "none",
-             .group = "hardware"});
-  flags.add({.names = {"--framework"},
-             .value = "NAME",
-             .help =
+  FlagHeading hardware(flags, "hardware");
+  hardware.value("--collective", "ALGORITHM", "how collectives run; auto: the fastest, as NCCL chooses",
+                 "auto", {.choices = collective_algorithm_names()});
+  hardware.value("--layer-times", "FILE",
+                 "measured forward times of layers in place of the model's: a CSV with the columns file "
+                 "(MODEL_DEVICE_TP) and all_values (embedding, layers, head, in seconds per sequence)",
+                 "none");
+  FlagHeading training(flags, "training");
+  training.value("--framework", "NAME",
                  "what trains: how communication and computation run beside each other, and which attention "
                  "(docs/simulation.md)",
-             .fallback = std::string(frameworks()[0].name),
-             .choices = framework_names(),
-             .group = "training"});
-  flags.add({.names = {"--grad-reduce-dtype"},
-             .value = "TYPE",
-             .help = "in which gradients are reduced over ranks; training",
-             .fallback = "fp16 with --dtype fp16, else fp32, as Megatron-LM does",
-             .choices = dtype_names(),
-             .group = "training"});
+                 std::string(frameworks()[0].name), {.choices = framework_names()});
+  training.value("--grad-reduce-dtype", "TYPE", "in which gradients are reduced over ranks; training",
+                 "fp16 with --dtype fp16, else fp32, as Megatron-LM does", {.choices = dtype_names()});
 }
 
 PredictionQuestion prediction_question(const Flags& flags) {

@@ -61,7 +61,7 @@ void print_version(Console& console) {
 
 void print_command_help(const CommandEntry& entry, Console& console) {
   Flags flags;
-  entry.make()->add_flags(flags);
+  entry.add_flags(flags);
   console.out << command_help(commands(), entry, flags, HelpExtent::kUsual, output_width(console.out));
 }
 
@@ -96,9 +96,8 @@ void name_overrides(const Flags& flags, Console& console) {
 }
 
 void run_command(const CommandEntry& entry, std::span<const std::string> arguments, Console& console) {
-  const std::unique_ptr<Command> command = entry.make();
   Flags flags;
-  command->add_flags(flags);
+  entry.add_flags(flags);
   const std::span<const std::string> own = arguments.first(flags.own_words(arguments));
   if (const auto extent = wanted_help(flags, own)) {
     console.out << command_help(commands(), entry, flags, *extent, output_width(console.out));
@@ -114,7 +113,7 @@ void run_command(const CommandEntry& entry, std::span<const std::string> argumen
   std::optional<Verbatim> for_programs;
   for (const std::string_view flag : {"--json", "--csv", "--schema", "--graph"})
     if (flags.find(flag) != nullptr && flags.given(flag) && !for_programs) for_programs.emplace(console.out);
-  command->run(flags, console);
+  entry.run(flags, console);
 }
 
 // `nadi data`, `nadi data --help`

@@ -27,11 +27,10 @@ bool lifted(const Flags& flags) {
 }  // namespace
 
 void add_oversubscribe_flag(Flags& flags, std::string_view group) {
-  flags.add(
-      {.names = {kFlag},
-       .help = format("allow more than {} ranks, or {} threads of a rank, for each core of this machine",
-                      kMostRanksPerCore, kMostThreadsPerCore),
-       .group = group});
+  FlagHeading(flags, group)
+      .toggle(kFlag,
+              format("allow more than {} ranks, or {} threads of a rank, for each core of this machine",
+                     kMostRanksPerCore, kMostThreadsPerCore));
 }
 
 void check_ranks_on(std::string_view flag, std::int64_t ranks, std::int64_t cores) {

@@ -1,5 +1,4 @@
 // nadi show
-#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -68,52 +67,36 @@ void show_model(const Flags& flags, Console& console) {
                flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
 }
 
-class ShowCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "MODEL|TRACE",
-                          .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
-                                  "or a Chakra trace (.et, .json)",
-                          .fallback = "that of --plan"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    flags.add({.names = {"--graph"}, .help = "print the ops of the step, one per line", .group = "output"});
-    flags.add({.names = {"--per-layer"},
-               .help = "a row for each layer, not one for neighbours that cost the same",
-               .group = "output"});
-    flags.add({.names = {"--rank"},
-               .value = "N",
-               .help = "whose part of the step is shown, from 0",
-               .fallback = "0",
-               .group = "output"});
-    flags.add({.names = {"--device"},
-               .value = "WHERE",
-               .help = "also what an engine takes there, to the byte: with workspaces and padding",
-               .fallback = "none",
-               .choices = names_of_devices(),
-               .group = "output"});
-    flags.add({.names = {"--deterministic"},
-               .help = "with --device cuda: with the workspaces of kernels that give the same bits again",
-               .group = "output"});
-    add_max_memory_flag(flags, "traces");
-    add_step_flags(flags);
-    flags.show_first(
-        {"--step", "--batch-size", "--seq-length", "--dtype", "--tp", "--pp", "--dp", "--rank", "--json"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const Flags planned = with_plan_file(flags).flags;
-    const std::string& subject = planned.positional();
-    if (find_built_in_model(subject) == nullptr && is_trace(subject))
-      show_trace(planned, console);
-    else
-      show_model(planned, console);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_show_command() {
-  return std::make_unique<ShowCommand>();
+void add_show_flags(Flags& flags) {
+  flags.set_positional({.name = "MODEL|TRACE",
+                        .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
+                                "or a Chakra trace (.et, .json)",
+                        .fallback = "that of --plan"});
+  FlagHeading output(flags, "output");
+  output.toggle("--json", "print JSON: see docs/json.md");
+  output.toggle("--graph", "print the ops of the step, one per line");
+  output.toggle("--per-layer", "a row for each layer, not one for neighbours that cost the same");
+  output.value("--rank", "N", "whose part of the step is shown, from 0", "0");
+  output.value("--device", "WHERE",
+               "also what an engine takes there, to the byte: with workspaces and padding", "none",
+               {.choices = names_of_devices()});
+  output.toggle("--deterministic",
+                "with --device cuda: with the workspaces of kernels that give the same bits again");
+  add_max_memory_flag(flags, "traces");
+  add_step_flags(flags);
+  flags.show_first(
+      {"--step", "--batch-size", "--seq-length", "--dtype", "--tp", "--pp", "--dp", "--rank", "--json"});
+}
+
+void run_show(const Flags& flags, Console& console) {
+  const Flags planned = with_plan_file(flags).flags;
+  const std::string& subject = planned.positional();
+  if (find_built_in_model(subject) == nullptr && is_trace(subject))
+    show_trace(planned, console);
+  else
+    show_model(planned, console);
 }
 
 }  // namespace nadi::inline show

@@ -242,116 +242,69 @@ bool are_traces(const std::vector<std::string>& words) {
   return is_file && kind_of_file(word) != FileKind::kModelConfig && !word.ends_with("config.json");
 }
 
-class SimulateCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "MODEL|TRACE...",
-                          .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
-                                  "or Chakra traces of the ranks of a run, ours or others'",
-                          .many = true,
-                          .fallback = "that of --plan"});
-    add_cluster_flag(flags, "the hardware", "required");
-    flags.add({.names = {"--network"},
-               .value = "DETAIL",
-               .help = "analytical: closed forms; flow: whatever is under way at the same time shares links",
-               .fallback = "analytical",
-               .choices = {to_string(NetworkDetail::kAnalytical), to_string(NetworkDetail::kFlow)},
-               .group = "hardware"});
-    add_prediction_flags(flags);
-    flags.add({.names = {"--what-if"},
-               .value = "CHANGE",
-               .help = "simulate again with this change of the cluster, as link.nvlink.bandwidth=2x or "
-                       "device.a10.memory_bandwidth=1TB/s; may be given several times",
-               .fallback = "none",
-               .group = "hardware",
-               .repeatable = true});
-    flags.add({.names = {"--slow"},
-               .value = "LIST",
-               .help = "ranks that compute more slowly: rank=3:1.2x,rank=5:2x",
-               .fallback = "none",
-               .group = "faults and variety"});
-    flags.add(
-        {.names = {"--fail-link"},
-         .value = "LINK",
-         .help = "a link that has failed, or has a part of its bandwidth: node3, node3.up:0.5x, device5; may "
-                 "be given several times",
-         .fallback = "none",
-         .group = "faults and variety",
-         .repeatable = true});
-    flags.add({.names = {"--jitter"},
-               .value = "SHARE",
-               .help = "standard deviation of the time of every op, as a share of it: 0.05",
-               .fallback = "0",
-               .group = "faults and variety"});
-    flags.add({.names = {"--seed"},
-               .value = "N",
-               .help = "of --jitter: the same seed gives the same times",
-               .fallback = format("{}", Jitter{}.seed),
-               .group = "faults and variety"});
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records", .group = "traces"});
-    add_strict_flag(flags, "traces");
-    add_max_memory_flag(flags, "traces");
-    flags.add({.names = {"--durations"},
-               .value = "WHICH",
-               .help = "of computation in traces: recorded, where they have times, or those of the model",
-               .fallback = "recorded; model with --recorded-on another device",
-               .choices = {to_string(TraceDurations::kRecorded), to_string(TraceDurations::kModel)},
-               .group = "traces"});
-    flags.add(
-        {.names = {"--recorded-on"},
-         .value = "DEVICE",
-         .help = "what the traces were recorded on: ops of unknown shape are scaled by the devices' ratio",
-         .fallback = "not known",
-         .group = "traces"});
-    flags.add(
-        {.names = {"--ranks"},
-         .value = "N",
-         .help = "so many ranks run the traces: more or fewer data-parallel replicas of the recorded run",
-         .fallback = "those of the traces",
-         .group = "traces"});
-    flags.add({.names = {"--degrees"},
-               .value = "LIST",
-               .help = "of the recorded run, for --ranks: tp=2,pp=4; also cp, dp and ep",
-               .fallback = "what the traces say",
-               .group = "traces"});
-    flags.add({.names = {"--no-symmetry"},
-               .help = "simulate every rank, also those that do the same at the same time",
-               .group = "output"});
-    flags.add({.names = {"--timeline", "--output", "-o"},
-               .value = "FILE.html",
-               .help = "also draw when each rank does what, as a page: t.html",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--et-out"},
-               .value = "PREFIX",
-               .help = "also write predicted Chakra traces: PREFIX.0.et and so on",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
-    flags.add({.names = {"--measured"},
-               .value = "TIME",
-               .help = "what an iteration took in reality, as 1.4s: the error is shown",
-               .fallback = "none",
-               .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    add_step_flags(flags);
-    flags.show_first(
-        {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const PlannedFlags planned = with_plan_file(flags);
-    if (!planned.file && are_traces(flags.positionals()))
-      simulate_trace_files(flags, console);
-    else
-      simulate_model(planned, console);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_simulate_command() {
-  return std::make_unique<SimulateCommand>();
+void add_simulate_flags(Flags& flags) {
+  flags.set_positional({.name = "MODEL|TRACE...",
+                        .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
+                                "or Chakra traces of the ranks of a run, ours or others'",
+                        .many = true,
+                        .fallback = "that of --plan"});
+  add_cluster_flag(flags, "the hardware", "required");
+  FlagHeading hardware(flags, "hardware");
+  hardware.value("--network", "DETAIL",
+                 "analytical: closed forms; flow: whatever is under way at the same time shares links",
+                 "analytical",
+                 {.choices = {to_string(NetworkDetail::kAnalytical), to_string(NetworkDetail::kFlow)}});
+  add_prediction_flags(flags);
+  hardware.value("--what-if", "CHANGE",
+                 "simulate again with this change of the cluster, as link.nvlink.bandwidth=2x or "
+                 "device.a10.memory_bandwidth=1TB/s; may be given several times",
+                 "none", {.repeatable = true});
+  FlagHeading faults(flags, "faults and variety");
+  faults.value("--slow", "LIST", "ranks that compute more slowly: rank=3:1.2x,rank=5:2x", "none");
+  faults.value("--fail-link", "LINK",
+               "a link that has failed, or has a part of its bandwidth: node3, node3.up:0.5x, device5; may "
+               "be given several times",
+               "none", {.repeatable = true});
+  faults.value("--jitter", "SHARE", "standard deviation of the time of every op, as a share of it: 0.05",
+               "0");
+  faults.value("--seed", "N", "of --jitter: the same seed gives the same times", format("{}", Jitter{}.seed));
+  FlagHeading traces(flags, "traces");
+  traces.toggle("--lenient", "skip damaged records");
+  add_strict_flag(flags, "traces");
+  add_max_memory_flag(flags, "traces");
+  traces.value("--durations", "WHICH",
+               "of computation in traces: recorded, where they have times, or those of the model",
+               "recorded; model with --recorded-on another device",
+               {.choices = {to_string(TraceDurations::kRecorded), to_string(TraceDurations::kModel)}});
+  traces.value("--recorded-on", "DEVICE",
+               "what the traces were recorded on: ops of unknown shape are scaled by the devices' ratio",
+               "not known");
+  traces.value("--ranks", "N",
+               "so many ranks run the traces: more or fewer data-parallel replicas of the recorded run",
+               "those of the traces");
+  traces.value("--degrees", "LIST", "of the recorded run, for --ranks: tp=2,pp=4; also cp, dp and ep",
+               "what the traces say");
+  FlagHeading output(flags, "output");
+  output.toggle("--no-symmetry", "simulate every rank, also those that do the same at the same time");
+  output.value({"--timeline", "--output", "-o"}, "FILE.html",
+               "also draw when each rank does what, as a page: t.html", "none");
+  output.value("--et-out", "PREFIX", "also write predicted Chakra traces: PREFIX.0.et and so on", "none");
+  output.toggle("--force", "overwrite files that exist");
+  output.value("--measured", "TIME", "what an iteration took in reality, as 1.4s: the error is shown",
+               "none");
+  output.toggle("--json", "print JSON: see docs/json.md");
+  add_step_flags(flags);
+  flags.show_first({"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
+}
+
+void run_simulate(const Flags& flags, Console& console) {
+  const PlannedFlags planned = with_plan_file(flags);
+  if (!planned.file && are_traces(flags.positionals()))
+    simulate_trace_files(flags, console);
+  else
+    simulate_model(planned, console);
 }
 
 }  // namespace nadi::inline show

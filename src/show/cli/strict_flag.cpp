@@ -5,10 +5,10 @@
 namespace nadi::inline show {
 
 void add_strict_flag(Flags& flags, std::string_view group) {
-  flags.add({.names = {"--strict"},
-             .help = "refuse traces with dependencies on nodes that are not in the file, as Chakra's own "
-                     "converter writes them; otherwise such dependencies are dropped with a note",
-             .group = group});
+  FlagHeading(flags, group)
+      .toggle("--strict",
+              "refuse traces with dependencies on nodes that are not in the file, as Chakra's own "
+              "converter writes them; otherwise such dependencies are dropped with a note");
 }
 
 }  // namespace nadi::inline show

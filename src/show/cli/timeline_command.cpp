@@ -1,6 +1,5 @@
 // nadi timeline
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <vector>
@@ -112,159 +111,118 @@ Bytes write_timeline(const TimelineView& view, const TimelineOutput& output) {
   unreachable();
 }
 
-class TimelineCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "FILE...",
-         .help =
-             "traces of the ranks of a run, with times: Chakra (.et, JSON) or profiles of PyTorch (Kineto) "
-             "with or without traces of its host, plain, gzip or zstd; or training logs of Megatron-LM; "
-             "patterns in quotes",
-         .many = true});
-    flags.add({.names = {"--pipeline"},
-               .help = "draw stages: forward and backward work by micro-batch, and bubbles"});
-    flags.add({.names = {"--stages"},
-               .value = "N",
-               .help = "of the pipeline, where a training log does not say it",
-               .fallback = "what the log says"});
-    flags.add({.names = {"--micro-batches"},
-               .value = "N",
-               .help = "of a step, where a training log does not say it",
-               .fallback = "what the log says"});
-    flags.add({.names = {"--ranks"},
-               .value = "LIST",
-               .help = "only these ranks: 0-3,7",
-               .fallback = "all",
-               .group = "selection"});
-    flags.add({.names = {"--steps"},
-               .value = "LIST",
-               .help = "only events of these steps: 3 or 3-5",
-               .fallback = "all",
-               .group = "selection"});
-    flags.add({.names = {"--from"},
-               .value = "TIME",
-               .help = "only events from here on, counted from the first event: 10ms, 200us",
-               .fallback = "the first event",
-               .group = "selection"});
-    flags.add({.names = {"--to"},
-               .value = "TIME",
-               .help = "only events up to here, counted likewise",
-               .fallback = "the last event",
-               .group = "selection"});
-    flags.add({.names = {"--streams"},
-               .value = "LIST",
-               .help = "only these lanes: device, host, a lane's name or the number of a stream or thread",
-               .fallback = "all",
-               .group = "selection"});
-    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
-    add_strict_flag(flags);
-    add_max_memory_flag(flags);
-    flags.add({.names = {"--output"},
-               .value = "FILE",
-               .help = "the file to write; its ending tells the format: .html, .perfetto.json, .json",
-               .fallback = "timeline.html, or pipeline.html",
-               .group = "output"});
-    flags.add({.names = {"--format"},
-               .value = "FORMAT",
-               .help = "html: a page that needs nothing but itself; perfetto: for ui.perfetto.dev and "
-                       "chrome://tracing; json: the events as plain JSON",
-               .fallback = "by the ending of the file",
-               .choices = {"html", "perfetto", "json"},
-               .group = "output"});
-    flags.add({.names = {"--title"},
-               .value = "TEXT",
-               .help = "heading of the page",
-               .fallback = "the name of the first file",
-               .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
-    flags.show_first({"--output", "--pipeline", "--format"});
+// Any text is taken for a log: the lines of iterations may come late.
+bool are_logs(const std::vector<fs::path>& files) {
+  std::size_t logs = 0;
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    const FileKind kind = fs::exists(file, ignored) ? content_kind(file) : FileKind::kUnknown;
+    logs += kind == FileKind::kTrainingLog || kind == FileKind::kText ? 1 : 0;
   }
+  if (logs > 0 && logs < files.size())
+    throw usage_error("some files are training logs, and others are not", "give them on their own");
+  return logs > 0;
+}
 
-  void run(const Flags& flags, Console& console) const override {
-    const TimelineOutput output = resolve_timeline_output(flags);
-    const TimelineSelection selection = resolve_selection(flags);
-    if (output.overwrite == Overwrite::kRefuse) refuse_existing(output.path);
-    const std::vector<fs::path> files = expand_traces(flags.positionals());
-    const bool logs = are_logs(files);
-    if (!logs || !flags.given("--pipeline"))
-      for (const char* flag : {"--stages", "--micro-batches"})
-        if (flags.given(flag)) throw usage_error(format("{} is for pipelines of training logs", flag));
-    TimelineView view;
-    view.title = flags.text("--title").value_or(title_of(files.front()));
-    ProgressLine progress(console, "MB of traces", steady_clock());
-    const RunReadingOptions reading{
-        .memory = memory_limit_of(flags),
-        .lenient = flags.given("--lenient"),
-        .strict = flags.given("--strict"),
-        .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
-        .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
-    std::optional<TrainingLog> log;
-    if (logs) log = read_logs(files, reading);
-    if (flags.given("--pipeline")) {
-      const PipelineSummary summary =
-          log ? pipeline_from_log(view, *log,
-                                  {.selection = selection,
-                                   .stages = flags.integer("--stages"),
-                                   .micro_batches = flags.integer("--micro-batches")})
-              : pipeline_from_traces(view, files, {.selection = selection, .reading = reading});
-      view.subtitle = pipeline_subtitle(summary);
-      const Bytes size = write_timeline(view, output);
-      if (flags.given("--json"))
-        console.out << dump_json(pipeline_json(summary, output.path, size));
-      else
-        print_pipeline(summary, output.path, size, console.out);
-    } else {
-      const TimelineSummary summary =
-          log ? timeline_from_log(view, *log, selection)
-              : timeline_from_traces(view, files, {.selection = selection, .reading = reading});
-      view.subtitle = timeline_subtitle(summary);
-      const Bytes size = write_timeline(view, output);
-      if (flags.given("--json"))
-        console.out << dump_json(timeline_json(summary, output.path, size));
-      else
-        print_timeline(summary, output.path, size, console.out);
-    }
+TrainingLog read_logs(const std::vector<fs::path>& files, const RunReadingOptions& reading) {
+  std::vector<TrainingLog> logs;
+  ReadProgress progress(files, reading.progress);
+  for (const fs::path& file : files) {
+    progress.begin(file);
+    logs.push_back(read_training_log(file));
+    if (logs.back().damaged_lines > 0)
+      reading.note(format("{}: {} damaged lines passed over", file.string(),
+                          with_thousands(logs.back().damaged_lines)));
   }
-
- private:
-  // Any text is taken for a log: the lines of iterations may come late.
-  static bool are_logs(const std::vector<fs::path>& files) {
-    std::size_t logs = 0;
-    for (const fs::path& file : files) {
-      std::error_code ignored;
-      const FileKind kind = fs::exists(file, ignored) ? content_kind(file) : FileKind::kUnknown;
-      logs += kind == FileKind::kTrainingLog || kind == FileKind::kText ? 1 : 0;
-    }
-    if (logs > 0 && logs < files.size())
-      throw usage_error("some files are training logs, and others are not", "give them on their own");
-    return logs > 0;
-  }
-
-  static TrainingLog read_logs(const std::vector<fs::path>& files, const RunReadingOptions& reading) {
-    std::vector<TrainingLog> logs;
-    ReadProgress progress(files, reading.progress);
-    for (const fs::path& file : files) {
-      progress.begin(file);
-      logs.push_back(read_training_log(file));
-      if (logs.back().damaged_lines > 0)
-        reading.note(format("{}: {} damaged lines passed over", file.string(),
-                            with_thousands(logs.back().damaged_lines)));
-    }
-    TrainingLog log = merged(std::move(logs));
-    if (log.iterations.empty())
-      throw input_error({.file = files.front().string()},
-                        "this text has no line of an iteration of Megatron-LM: there is nothing to draw",
-                        "in a training log the last rank prints them; give the log of its node, too");
-    return log;
-  }
-};
+  TrainingLog log = merged(std::move(logs));
+  if (log.iterations.empty())
+    throw input_error({.file = files.front().string()},
+                      "this text has no line of an iteration of Megatron-LM: there is nothing to draw",
+                      "in a training log the last rank prints them; give the log of its node, too");
+  return log;
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_timeline_command() {
-  return std::make_unique<TimelineCommand>();
+void add_timeline_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE...",
+       .help = "traces of the ranks of a run, with times: Chakra (.et, JSON) or profiles of PyTorch (Kineto) "
+               "with or without traces of its host, plain, gzip or zstd; or training logs of Megatron-LM; "
+               "patterns in quotes",
+       .many = true});
+  flags.toggle("--pipeline", "draw stages: forward and backward work by micro-batch, and bubbles");
+  flags.value("--stages", "N", "of the pipeline, where a training log does not say it", "what the log says");
+  flags.value("--micro-batches", "N", "of a step, where a training log does not say it", "what the log says");
+  FlagHeading selection(flags, "selection");
+  selection.value("--ranks", "LIST", "only these ranks: 0-3,7", "all");
+  selection.value("--steps", "LIST", "only events of these steps: 3 or 3-5", "all");
+  selection.value("--from", "TIME", "only events from here on, counted from the first event: 10ms, 200us",
+                  "the first event");
+  selection.value("--to", "TIME", "only events up to here, counted likewise", "the last event");
+  selection.value("--streams", "LIST",
+                  "only these lanes: device, host, a lane's name or the number of a stream or thread", "all");
+  flags.toggle("--lenient", "skip damaged records");
+  add_strict_flag(flags);
+  add_max_memory_flag(flags);
+  FlagHeading output(flags, "output");
+  output.value("--output", "FILE",
+               "the file to write; its ending tells the format: .html, .perfetto.json, .json",
+               "timeline.html, or pipeline.html");
+  output.value("--format", "FORMAT",
+               "html: a page that needs nothing but itself; perfetto: for ui.perfetto.dev and "
+               "chrome://tracing; json: the events as plain JSON",
+               "by the ending of the file", {.choices = {"html", "perfetto", "json"}});
+  output.value("--title", "TEXT", "heading of the page", "the name of the first file");
+  output.toggle("--json", "print JSON: see docs/json.md");
+  output.toggle("--force", "overwrite a file that exists");
+  flags.show_first({"--output", "--pipeline", "--format"});
+}
+
+void run_timeline(const Flags& flags, Console& console) {
+  const TimelineOutput output = resolve_timeline_output(flags);
+  const TimelineSelection selection = resolve_selection(flags);
+  if (output.overwrite == Overwrite::kRefuse) refuse_existing(output.path);
+  const std::vector<fs::path> files = expand_traces(flags.positionals());
+  const bool logs = are_logs(files);
+  if (!logs || !flags.given("--pipeline"))
+    for (const char* flag : {"--stages", "--micro-batches"})
+      if (flags.given(flag)) throw usage_error(format("{} is for pipelines of training logs", flag));
+  TimelineView view;
+  view.title = flags.text("--title").value_or(title_of(files.front()));
+  ProgressLine progress(console, "MB of traces", steady_clock());
+  const RunReadingOptions reading{
+      .memory = memory_limit_of(flags),
+      .lenient = flags.given("--lenient"),
+      .strict = flags.given("--strict"),
+      .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
+      .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
+  std::optional<TrainingLog> log;
+  if (logs) log = read_logs(files, reading);
+  if (flags.given("--pipeline")) {
+    const PipelineSummary summary =
+        log ? pipeline_from_log(view, *log,
+                                {.selection = selection,
+                                 .stages = flags.integer("--stages"),
+                                 .micro_batches = flags.integer("--micro-batches")})
+            : pipeline_from_traces(view, files, {.selection = selection, .reading = reading});
+    view.subtitle = pipeline_subtitle(summary);
+    const Bytes size = write_timeline(view, output);
+    if (flags.given("--json"))
+      console.out << dump_json(pipeline_json(summary, output.path, size));
+    else
+      print_pipeline(summary, output.path, size, console.out);
+  } else {
+    const TimelineSummary summary =
+        log ? timeline_from_log(view, *log, selection)
+            : timeline_from_traces(view, files, {.selection = selection, .reading = reading});
+    view.subtitle = timeline_subtitle(summary);
+    const Bytes size = write_timeline(view, output);
+    if (flags.given("--json"))
+      console.out << dump_json(timeline_json(summary, output.path, size));
+    else
+      print_timeline(summary, output.path, size, console.out);
+  }
 }
 
 }  // namespace nadi::inline show

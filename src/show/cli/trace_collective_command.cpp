@@ -1,5 +1,4 @@
 // nadi trace collective
-#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -63,59 +62,47 @@ Json collective_json(const CollectiveTraces& collective, const TraceOutput& outp
           {"bytes", written.bytes.count()}};
 }
 
-class TraceCollectiveCommand : public Command {
- public:
-  // A file is of a few hundred bytes and takes a block of the disk.
-  static void check_size(const Flags& flags, const CollectiveTraces& collective, const TraceOutput& output) {
-    constexpr std::int64_t kBlock = 4096;
-    const Bytes needed{collective.ranks * kBlock};
-    const WritableBytes writable = writable_bytes(flags, output.prefix);
-    if (needed > writable.most)
-      throw environment_error(format("the traces of {} ranks would take about {}; {}",
-                                     with_thousands(collective.ranks), to_string(needed), writable.reason),
-                              "write fewer with --ranks; --max-bytes SIZE sets another limit");
-  }
-
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "KIND",
-                          .help = format("{}; broadcast is from rank 0, send-receive from rank 0 to rank 1",
-                                         join(names_of_kinds(false), ", ")),
-                          .choices = names_of_kinds(false)});
-    flags.add({.names = {"--bytes"},
-               .value = "SIZE",
-               .help = "contribution of each rank: bytes, or with a unit: 1MB, 1MiB, 64k",
-               .fallback = "required"});
-    flags.add({.names = {"--ranks"}, .value = "N", .help = "how many ranks", .fallback = "required"});
-    flags.add({.names = {"--op"},
-               .value = "OP",
-               .help = format("reduction, for {}", join(names_of_kinds(true), ", ")),
-               .fallback = std::string(reductions()[0]),
-               .choices = {reductions().begin(), reductions().end()}});
-    add_trace_output_flags(flags);
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const CollectiveTraces collective = resolve_collective(flags);
-    const TraceOutput output = resolve_trace_output(flags);
-    check_size(flags, collective, output);
-    ProgressLine progress(console, "ranks", steady_clock());
-    const CollectiveTraceReport written = write_collective_traces(
-        collective, output.prefix,
-        {.overwrite = output.overwrite,
-         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }});
-    if (flags.given("--json"))
-      console.out << dump_json(collective_json(collective, output, written));
-    else
-      console.out << format("{}.*.et: {} files, {} nodes, {}\n", output.prefix,
-                            with_thousands(collective.ranks), with_thousands(written.nodes),
-                            to_string(written.bytes));
-  }
-};
+// A file is of a few hundred bytes and takes a block of the disk.
+void check_size(const Flags& flags, const CollectiveTraces& collective, const TraceOutput& output) {
+  constexpr std::int64_t kBlock = 4096;
+  const Bytes needed{collective.ranks * kBlock};
+  const WritableBytes writable = writable_bytes(flags, output.prefix);
+  if (needed > writable.most)
+    throw environment_error(format("the traces of {} ranks would take about {}; {}",
+                                   with_thousands(collective.ranks), to_string(needed), writable.reason),
+                            "write fewer with --ranks; --max-bytes SIZE sets another limit");
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_trace_collective_command() {
-  return std::make_unique<TraceCollectiveCommand>();
+void add_trace_collective_flags(Flags& flags) {
+  flags.set_positional({.name = "KIND",
+                        .help = format("{}; broadcast is from rank 0, send-receive from rank 0 to rank 1",
+                                       join(names_of_kinds(false), ", ")),
+                        .choices = names_of_kinds(false)});
+  flags.value("--bytes", "SIZE", "contribution of each rank: bytes, or with a unit: 1MB, 1MiB, 64k",
+              "required");
+  flags.value("--ranks", "N", "how many ranks", "required");
+  flags.value("--op", "OP", format("reduction, for {}", join(names_of_kinds(true), ", ")),
+              std::string(reductions()[0]), {.choices = {reductions().begin(), reductions().end()}});
+  add_trace_output_flags(flags);
+}
+
+void run_trace_collective(const Flags& flags, Console& console) {
+  const CollectiveTraces collective = resolve_collective(flags);
+  const TraceOutput output = resolve_trace_output(flags);
+  check_size(flags, collective, output);
+  ProgressLine progress(console, "ranks", steady_clock());
+  const CollectiveTraceReport written = write_collective_traces(
+      collective, output.prefix,
+      {.overwrite = output.overwrite,
+       .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }});
+  if (flags.given("--json"))
+    console.out << dump_json(collective_json(collective, output, written));
+  else
+    console.out << format("{}.*.et: {} files, {} nodes, {}\n", output.prefix,
+                          with_thousands(collective.ranks), with_thousands(written.nodes),
+                          to_string(written.bytes));
 }
 
 }  // namespace nadi::inline show

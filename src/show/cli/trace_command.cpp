@@ -1,6 +1,5 @@
 // nadi trace
 #include <array>
-#include <memory>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -96,67 +95,49 @@ Json report_json(Json resolved, const RankTraceReport& report, const std::vector
   return resolved;
 }
 
-class TraceCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional(
-        {.name = "MODEL",
-         .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder",
-         .fallback = "that of --plan"});
-    add_trace_output_flags(flags);
-    flags.add({.names = {"--ranks"},
-               .value = "LIST",
-               .help = "ranks whose traces are written, such as 0,8-15",
-               .fallback = "all",
-               .group = "output"});
-    flags.add({.names = {"--for"},
-               .value = "WHOM",
-               .help = summaries_of(kTargets),
-               .fallback = std::string(kTargets[0].name),
-               .choices = entry_names(kTargets),
-               .group = "output"});
-    flags.add({.names = {"--tensors"},
-               .value = "WHICH",
-               .help = format("nodes that list their tensors' names and shapes; {}", summaries_of(kTensors)),
-               .fallback = std::string(kTensors[0].name),
-               .choices = entry_names(kTensors),
-               .group = "output"});
-    add_step_flags(flags);
-    flags.show_first({"--output", "--force", "--step", "--batch-size", "--seq-length", "--dtype", "--tp",
-                      "--pp", "--dp", "--for"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const TraceOutput output = resolve_trace_output(flags);
-    const ResolvedStep step = resolve_step(step_question(with_plan_file(flags).flags));
-    note_step(step, console);
-    const std::optional<std::string> list = flags.text("--ranks");
-    if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
-    const Json resolved = resolved_json(step, model_parameters(step.config));
-    ProgressLine progress(console, "nodes", steady_clock());
-    const WritableBytes writable = writable_bytes(flags, output.prefix);
-    const RankTraceOptions options{
-        .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
-        .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
-        .overwrite = output.overwrite,
-        .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
-        .metadata = step_metadata(resolved),
-        .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
-        .limit = RankTraceOptions::Limit{writable.most, writable.reason}};
-    check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
-    const RankTraceReport report =
-        write_step_traces(step.config, step.request, step.plan, output.prefix, options);
-    if (flags.given("--json"))
-      console.out << dump_json(report_json(resolved, report, options.ranks, output));
-    else
-      print_report(report, options.ranks, output, console);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_trace_command() {
-  return std::make_unique<TraceCommand>();
+void add_trace_flags(Flags& flags) {
+  flags.set_positional({.name = "MODEL",
+                        .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder",
+                        .fallback = "that of --plan"});
+  add_trace_output_flags(flags);
+  FlagHeading output(flags, "output");
+  output.value("--ranks", "LIST", "ranks whose traces are written, such as 0,8-15", "all");
+  output.value("--for", "WHOM", summaries_of(kTargets), std::string(kTargets[0].name),
+               {.choices = entry_names(kTargets)});
+  output.value("--tensors", "WHICH",
+               format("nodes that list their tensors' names and shapes; {}", summaries_of(kTensors)),
+               std::string(kTensors[0].name), {.choices = entry_names(kTensors)});
+  add_step_flags(flags);
+  flags.show_first({"--output", "--force", "--step", "--batch-size", "--seq-length", "--dtype", "--tp",
+                    "--pp", "--dp", "--for"});
+}
+
+void run_trace(const Flags& flags, Console& console) {
+  const TraceOutput output = resolve_trace_output(flags);
+  const ResolvedStep step = resolve_step(step_question(with_plan_file(flags).flags));
+  note_step(step, console);
+  const std::optional<std::string> list = flags.text("--ranks");
+  if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
+  const Json resolved = resolved_json(step, model_parameters(step.config));
+  ProgressLine progress(console, "nodes", steady_clock());
+  const WritableBytes writable = writable_bytes(flags, output.prefix);
+  const RankTraceOptions options{
+      .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
+      .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
+      .overwrite = output.overwrite,
+      .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
+      .metadata = step_metadata(resolved),
+      .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
+      .limit = RankTraceOptions::Limit{writable.most, writable.reason}};
+  check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
+  const RankTraceReport report =
+      write_step_traces(step.config, step.request, step.plan, output.prefix, options);
+  if (flags.given("--json"))
+    console.out << dump_json(report_json(resolved, report, options.ranks, output));
+  else
+    print_report(report, options.ranks, output, console);
 }
 
 }  // namespace nadi::inline show

@@ -11,20 +11,16 @@ std::filesystem::path TraceOutput::file_of(std::int64_t rank) const {
 }
 
 void add_trace_output_flags(Flags& flags) {
-  flags.add(
-      {.names = {"--output"},
-       .value = "PREFIX",
-       .help =
-           "start of the file names: PREFIX.0.et and so on, one file per rank; missing folders are created",
-       .fallback = "required",
-       .group = "output"});
-  flags.add({.names = {"--max-bytes"},
-             .value = "SIZE",
-             .help = "most that the files may take together: more is refused before anything is written",
-             .fallback = "what is free on the disk",
-             .group = "output"});
-  flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
-  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+  FlagHeading output(flags, "output");
+  output.value(
+      "--output", "PREFIX",
+      "start of the file names: PREFIX.0.et and so on, one file per rank; missing folders are created",
+      "required");
+  output.value("--max-bytes", "SIZE",
+               "most that the files may take together: more is refused before anything is written",
+               "what is free on the disk");
+  output.toggle("--force", "overwrite files that exist");
+  output.toggle("--json", "print JSON: see docs/json.md");
 }
 
 void check_file_count(std::int64_t files, const std::string& hint) {

@@ -262,7 +262,7 @@ TEST_F(TrainCommandTest, EveryFlagActs) {
   }
   Flags flags;
   const std::vector<std::string> words{"train"};
-  commands().find(words)->make()->add_flags(flags);
+  commands().find(words)->add_flags(flags);
   for (const MegatronFlag& flag : megatron_flags())
     seen.insert(flag.spec.names[0]);  // megatron_flags_test.cpp
   for (const FlagSpec& spec : flags.specs()) EXPECT_TRUE(seen.contains(spec.names[0])) << spec.names[0];

@@ -1,6 +1,5 @@
 // nadi tune
 #include <filesystem>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -81,37 +80,28 @@ void warn_without_program(const TuneStudy& tune, Console& console) {
   }
 }
 
-class TuneCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override { add_tune_flags(flags); }
-
-  void run(const Flags& flags, Console& console) const override {
-    if (follows_another_rank(console)) return;
-    const TuneStudy tune = resolve_tune(flags);
-    const fs::path path = study_place(flags.text("--study").value_or(std::string(default_study_file())));
-    const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
-    const TunerOptions options = resolve_tuner(flags, path, name, console);
-    if (!flags.given("--dry-run")) require_program(tune.trial.command);  // before a study is begun
-    const TunePlanner planner(tune, console);
-    if (flags.given("--dry-run")) {
-      print_dry_run(tune, planner, console);
-      warn_without_program(tune, console);
-      return;
-    }
-    {
-      const std::vector<NewTrial> first = planner.first_trials(console);
-      const auto storage = open_study_storage(path, {.mode = StorageMode::kCreate});
-      const StudyId study = new_study(*storage, name, tune, storage->path());
-      if (!first.empty()) storage->create_trials(study, first);
-    }
-    run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_tune_command() {
-  return std::make_unique<TuneCommand>();
+void run_tune(const Flags& flags, Console& console) {
+  if (follows_another_rank(console)) return;
+  const TuneStudy tune = resolve_tune(flags);
+  const fs::path path = study_place(flags.text("--study").value_or(std::string(default_study_file())));
+  const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
+  const TunerOptions options = resolve_tuner(flags, path, name, console);
+  if (!flags.given("--dry-run")) require_program(tune.trial.command);  // before a study is begun
+  const TunePlanner planner(tune, console);
+  if (flags.given("--dry-run")) {
+    print_dry_run(tune, planner, console);
+    warn_without_program(tune, console);
+    return;
+  }
+  {
+    const std::vector<NewTrial> first = planner.first_trials(console);
+    const auto storage = open_study_storage(path, {.mode = StorageMode::kCreate});
+    const StudyId study = new_study(*storage, name, tune, storage->path());
+    if (!first.empty()) storage->create_trials(study, first);
+  }
+  run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);
 }
 
 }  // namespace nadi::inline show

@@ -201,7 +201,7 @@ TEST_F(TuneCommandTest, EveryFlagOfAPrunerActs) {
   }
   Flags flags;
   const std::vector<std::string> words{"tune"};
-  commands().find(words)->make()->add_flags(flags);
+  commands().find(words)->add_flags(flags);
   for (const FlagSpec& spec : flags.specs()) {
     const std::string name(spec.names[0]);
     EXPECT_TRUE(!name.starts_with("--pruner") || seen.contains(name)) << name;
@@ -255,7 +255,7 @@ TEST_F(TuneCommandTest, EveryFlagActs) {
   }
   Flags flags;
   const std::vector<std::string> words{"tune"};
-  commands().find(words)->make()->add_flags(flags);
+  commands().find(words)->add_flags(flags);
   for (const FlagSpec& spec : flags.specs()) {
     const std::string name(spec.names[0]);
     EXPECT_TRUE(name.starts_with("--pruner") || seen.contains(name)) << name;

@@ -59,91 +59,56 @@ std::optional<std::chrono::milliseconds> duration_flag(const Flags& flags, std::
 }
 
 void add_space_flags_of_tune(Flags& flags) {
-  constexpr std::string_view kGroup = "what is tuned";
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback = "none") {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kGroup,
-               .repeatable = true});
-  };
-  add("--param", "NAME=VALUES",
+  FlagHeading group(flags, "what is tuned");
+  group.value(
+      "--param", "NAME=VALUES",
       "a parameter: micro_batch=1,2,4, layers=0..80, layers=0..80:step=8, lr=1e-5..1e-2:log; env.NAME=... is "
       "a variable "
-      "of the environment, flag.NAME=... a flag of PROGRAM");
-  add("--space", "FILE", "a file with parameters, conditions and constraints: see docs/tuning.md");
-  flags.add({.names = {"--preset"},
-             .value = "NAME",
-             .help = "a space that comes with Nadi: its parameters, constraints, and how PROGRAM gets them",
-             .fallback = "none",
-             .choices = preset_names(),
-             .group = kGroup,
-             .repeatable = true});
-  add("--constraint", "EXPRESSION", "what must hold: \"gpus % (tensor * pipeline) == 0\"");
-  add("--constant", "NAME=VALUE", "a number or text for constraints and {{NAME}}");
-  add("--default", "NAME=VALUE", "a value of the baseline, which is tried first");
-  add("--env", "NAME=VALUE", "a variable of PROGRAM's environment; {{NAME}} in it is filled in");
-  add("--template", "FILE",
-      "a file that is copied into the folder of each trial, {{folder}}, with {{NAME}} filled in");
+      "of the environment, flag.NAME=... a flag of PROGRAM",
+      "none", {.repeatable = true});
+  group.value("--space", "FILE", "a file with parameters, conditions and constraints: see docs/tuning.md",
+              "none", {.repeatable = true});
+  group.value("--preset", "NAME",
+              "a space that comes with Nadi: its parameters, constraints, and how PROGRAM gets them", "none",
+              {.choices = preset_names(), .repeatable = true});
+  group.value("--constraint", "EXPRESSION", "what must hold: \"gpus % (tensor * pipeline) == 0\"", "none",
+              {.repeatable = true});
+  group.value("--constant", "NAME=VALUE", "a number or text for constraints and {{NAME}}", "none",
+              {.repeatable = true});
+  group.value("--default", "NAME=VALUE", "a value of the baseline, which is tried first", "none",
+              {.repeatable = true});
+  group.value("--env", "NAME=VALUE", "a variable of PROGRAM's environment; {{NAME}} in it is filled in",
+              "none", {.repeatable = true});
+  group.value("--template", "FILE",
+              "a file that is copied into the folder of each trial, {{folder}}, with {{NAME}} filled in",
+              "none", {.repeatable = true});
 }
 
 void add_metric_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "what is best";
-  flags.add({.names = {"--metric"},
-             .value = "SOURCE",
-             .help = "the figure: a pattern with one group for lines of the output, json:KEY, json:FILE#KEY, "
-                     "runtime or "
-                     "exit-code; NAME=pattern:..., NAME=json:... name it",
-             .fallback = "runtime",
-             .group = kGroup,
-             .repeatable = true});
-  flags.add({.names = {"--minimize"},
-             .value = "[NAME]",
-             .help = "less is better: of all metrics, or of this one; runtime and exit-code need no --metric",
-             .fallback = "runtime",
-             .group = kGroup,
-             .repeatable = true});
-  flags.add({.names = {"--maximize"},
-             .value = "[NAME]",
-             .help = "more is better",
-             .fallback = "none",
-             .group = kGroup,
-             .repeatable = true});
-  flags.add({.names = {"--metric-of"},
-             .value = "HOW",
-             .help = "one figure from all that a trial prints",
-             .fallback = "last",
-             .choices = reduction_names(),
-             .group = kGroup});
-  flags.add({.names = {"--metric-warmup"},
-             .value = "N",
-             .help = "figures at the start of a trial that do not count",
-             .fallback = "0",
-             .group = kGroup});
-  flags.add({.names = {"--repeat"},
-             .value = "N",
-             .help = "run each trial N times; the median counts, and the noise is shown",
-             .fallback = "1",
-             .group = kGroup});
+  FlagHeading group(flags, "what is best");
+  group.value("--metric", "SOURCE",
+              "the figure: a pattern with one group for lines of the output, json:KEY, json:FILE#KEY, "
+              "runtime or "
+              "exit-code; NAME=pattern:..., NAME=json:... name it",
+              "runtime", {.repeatable = true});
+  group.value("--minimize", "[NAME]",
+              "less is better: of all metrics, or of this one; runtime and exit-code need no --metric",
+              "runtime", {.repeatable = true});
+  group.value("--maximize", "[NAME]", "more is better", "none", {.repeatable = true});
+  group.value("--metric-of", "HOW", "one figure from all that a trial prints", "last",
+              {.choices = reduction_names()});
+  group.value("--metric-warmup", "N", "figures at the start of a trial that do not count", "0");
+  group.value("--repeat", "N", "run each trial N times; the median counts, and the noise is shown", "1");
 }
 
 void add_limit_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "when a trial is ended";
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kGroup});
-  };
-  add("--timeout", "TIME", "a trial may take so long: 90s, 10min", "any");
-  add("--grace", "TIME", "between SIGTERM and SIGKILL", "5s");
-  add("--gpu-memory-limit", "SHARE", "a trial may fill so much of the memory of any GPU: 0.95", "any");
-  add("--gpu-utilization-floor", "PERCENT", "GPUs must be busy so much after 30 s", "any");
-  add("--gpu-temperature-limit", "CELSIUS", "no GPU may become hotter", "any");
+  FlagHeading group(flags, "when a trial is ended");
+  group.value("--timeout", "TIME", "a trial may take so long: 90s, 10min", "any");
+  group.value("--grace", "TIME", "between SIGTERM and SIGKILL", "5s");
+  group.value("--gpu-memory-limit", "SHARE", "a trial may fill so much of the memory of any GPU: 0.95",
+              "any");
+  group.value("--gpu-utilization-floor", "PERCENT", "GPUs must be busy so much after 30 s", "any");
+  group.value("--gpu-temperature-limit", "CELSIUS", "no GPU may become hotter", "any");
 }
 
 MetricSpec& metric_named(std::vector<MetricSpec>& metrics, std::string_view name) {
@@ -312,34 +277,19 @@ std::string_view default_study_file() {
 }
 
 void add_study_name_flag(Flags& flags) {
-  flags.add(
-      {.names = {"--name"}, .value = "NAME", .help = "which study of the file", .fallback = "the only one"});
+  flags.value("--name", "NAME", "which study of the file", "the only one");
 }
 
 void add_tuning_flags(Flags& flags, std::string trials_fallback) {
-  constexpr std::string_view kGroup = "how long, and how many at once";
-  flags.add({.names = {"--trials"},
-             .value = "N",
-             .help = "trials of the study in all, by all who work on it",
-             .fallback = std::move(trials_fallback),
-             .group = kGroup});
-  flags.add({.names = {"--time-limit"},
-             .value = "TIME",
-             .help = "begin no trial after it: 90min",
-             .fallback = "none",
-             .group = kGroup});
-  flags.add({.names = {"--workers"},
-             .value = "N",
-             .help = "trials at a time; more machines join with 'nadi tune resume'",
-             .fallback = "1",
-             .group = kGroup});
-  flags.add({.names = {"--max-failures"},
-             .value = "N",
-             .help = "give up when the first N trials all fail",
-             .fallback = "10",
-             .group = kGroup});
-  flags.add({.names = {"--no-logs"}, .help = "keep no log of each trial", .group = kGroup});
-  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+  FlagHeading group(flags, "how long, and how many at once");
+  group.value("--trials", "N", "trials of the study in all, by all who work on it",
+              std::move(trials_fallback));
+  group.value("--time-limit", "TIME", "begin no trial after it: 90min", "none");
+  group.value("--workers", "N", "trials at a time; more machines join with 'nadi tune resume'", "1");
+  group.value("--max-failures", "N", "give up when the first N trials all fail", "10");
+  group.toggle("--no-logs", "keep no log of each trial");
+  FlagHeading output(flags, "output");
+  output.toggle("--json", "print JSON: see docs/json.md");
 }
 
 void add_tune_flags(Flags& flags) {
@@ -348,38 +298,25 @@ void add_tune_flags(Flags& flags) {
                           "of a parameter"});
   add_space_flags_of_tune(flags);
   add_metric_flags(flags);
-  constexpr std::string_view kGroup = "the study";
-  flags.add(
-      {.names = {"--study"},
-       .value = "FILE",
-       .help = std::string(has_sqlite()
-                               ? "where the study is kept, as an SQLite file; NAME.journal is a journal"
+  FlagHeading group(flags, "the study");
+  group.value(
+      "--study", "FILE",
+      std::string(has_sqlite() ? "where the study is kept, as an SQLite file; NAME.journal is a journal"
                                : "where the study is kept, as a journal: NAME.journal. This build has no "
                                  "SQLite") +
-               "; postgresql://USER@HOST/DATABASE is a server, for workers on several machines. Optuna opens "
-               "them",
-       .fallback = std::string(default_study_file()),
-       .group = kGroup});
-  flags.add({.names = {"--name"},
-             .value = "NAME",
-             .help = "its name in the file",
-             .fallback = std::string(kDefaultStudyName),
-             .group = kGroup});
-  flags.add({.names = {"--sampler"},
-             .value = "NAME",
-             .help = format("what proposes trials. {}", described_samplers()),
-             .fallback = SamplerSettings{}.name,
-             .choices = sampler_names(),
-             .group = kGroup});
-  flags.add(
-      {.names = {"--seed"}, .value = "N", .help = "seed of the sampler", .fallback = "0", .group = kGroup});
+          "; postgresql://USER@HOST/DATABASE is a server, for workers on several machines. Optuna opens "
+          "them",
+      std::string(default_study_file()));
+  group.value("--name", "NAME", "its name in the file", std::string(kDefaultStudyName));
+  group.value("--sampler", "NAME", format("what proposes trials. {}", described_samplers()),
+              SamplerSettings{}.name, {.choices = sampler_names()});
+  group.value("--seed", "N", "seed of the sampler", "0");
   add_limit_flags(flags);
   add_pruner_flags(flags);
   add_planner_flags(flags);
   add_tuning_flags(flags, format("{}", kDefaultTrials));
-  flags.add({.names = {"--dry-run"},
-             .help = "print the space and the first commands, and run nothing",
-             .group = "output"});
+  FlagHeading output(flags, "output");
+  output.toggle("--dry-run", "print the space and the first commands, and run nothing");
   flags.show_first({"--param", "--space", "--preset", "--metric", "--minimize", "--maximize", "--trials",
                     "--default", "--study", "--workers", "--timeout", "--repeat", "--json"});
 }

@@ -91,24 +91,18 @@ class PlannerProgress {
 }  // namespace
 
 void add_planner_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "the planner, for spaces of plans (--preset megatron)";
-  const auto add = [&](std::vector<std::string_view> names, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = std::move(names),
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kGroup});
-  };
-  add({"--model"}, "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
-      "none");
-  add({"--cluster", "--hw-config"}, "NAME",
-      "the hardware: the planner's best plan is tried first, and what does not fit is never tried", "none");
-  add({"--gpus"}, "N", "GPUs that PROGRAM uses", "all of --cluster");
-  add({"--global-batch-size"}, "N", "sequences of a step", "the preset's");
-  add({"--seq-length"}, "N", "tokens per sequence", "the model's");
-  add({"--dtype"}, "TYPE", "type of parameters and activations: fp32, bf16, fp16", kDefaultDtypeRule);
-  add({"--plan"}, "FILE",
+  FlagHeading group(flags, "the planner, for spaces of plans (--preset megatron)");
+  group.value("--model", "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
+              "none");
+  group.value({"--cluster", "--hw-config"}, "NAME",
+              "the hardware: the planner's best plan is tried first, and what does not fit is never tried",
+              "none");
+  group.value("--gpus", "N", "GPUs that PROGRAM uses", "all of --cluster");
+  group.value("--global-batch-size", "N", "sequences of a step", "the preset's");
+  group.value("--seq-length", "N", "tokens per sequence", "the model's");
+  group.value("--dtype", "TYPE", "type of parameters and activations: fp32, bf16, fp16", kDefaultDtypeRule);
+  group.value(
+      "--plan", "FILE",
       "a plan of 'nadi plan --emit', which is tried first; its model, cluster and batch stand in for the "
       "flags "
       "above",

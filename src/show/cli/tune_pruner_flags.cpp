@@ -117,18 +117,13 @@ void add_pruner_flags(Flags& flags) {
   std::string summaries;
   for (const PrunerDescription& entry : pruner_descriptions())
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
-  flags.add({.names = {"--pruner"},
-             .value = "NAME",
-             .help = format("ends hopeless trials by the figures that they print. {}", summaries),
-             .fallback = "none",
-             .choices = names_of_pruners(),
-             .group = kPruningGroup});
+  FlagHeading group(flags, kPruningGroup);
+  group.value("--pruner", "NAME",
+              format("ends hopeless trials by the figures that they print. {}", summaries), "none",
+              {.choices = names_of_pruners()});
   for (const PrunerFlag& flag : kPrunerFlags)
-    flags.add({.names = {flag.name},
-               .value = flag.value,
-               .help = format("{}: {}", pruners_text(flag, ", "), flag.help),
-               .fallback = default_text(flag),
-               .group = kPruningGroup});
+    group.value(flag.name, flag.value, format("{}: {}", pruners_text(flag, ", "), flag.help),
+                default_text(flag));
 }
 
 PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed) {

@@ -1,7 +1,6 @@
 // nadi tune report
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -87,36 +86,26 @@ TunePage page_of_study(const StudyView& view) {
   return page;
 }
 
-class TuneReportCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
-    add_study_name_flag(flags);
-    flags.add({.names = {"--output"},
-               .value = "FILE.html",
-               .help = "the page to write: tune.html",
-               .fallback = "required"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const auto path = flags.text("--output");
-    if (!path) throw usage_error("--output is missing", "-o tune.html");
-    if (!path->ends_with(".html")) throw usage_error(format("'{}' does not end in .html", *path));
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    if (overwrite == Overwrite::kRefuse) refuse_existing(*path);
-    const auto storage = open_study_storage(flags.positional());
-    const StudyView view = view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")),
-                                         storage->path().string());
-    write_tune_page(page_of_study(view), *path, overwrite);
-    console.out << format("{}: study '{}', {} trials\n", *path, view.study.name, view.trials.size());
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Command> make_tune_report_command() {
-  return std::make_unique<TuneReportCommand>();
+void add_tune_report_flags(Flags& flags) {
+  flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
+  add_study_name_flag(flags);
+  flags.value("--output", "FILE.html", "the page to write: tune.html", "required");
+  flags.toggle("--force", "overwrite a file that exists");
+}
+
+void run_tune_report(const Flags& flags, Console& console) {
+  const auto path = flags.text("--output");
+  if (!path) throw usage_error("--output is missing", "-o tune.html");
+  if (!path->ends_with(".html")) throw usage_error(format("'{}' does not end in .html", *path));
+  const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (overwrite == Overwrite::kRefuse) refuse_existing(*path);
+  const auto storage = open_study_storage(flags.positional());
+  const StudyView view = view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")),
+                                       storage->path().string());
+  write_tune_page(page_of_study(view), *path, overwrite);
+  console.out << format("{}: study '{}', {} trials\n", *path, view.study.name, view.trials.size());
 }
 
 }  // namespace nadi::inline show

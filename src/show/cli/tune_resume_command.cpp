@@ -1,6 +1,5 @@
 // nadi tune resume
 #include <filesystem>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -15,56 +14,47 @@
 namespace nadi::inline show {
 namespace {
 
-class TuneResumeCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "STUDY", .help = "the file of a study that 'nadi tune' began"});
-    add_study_name_flag(flags);
-    add_tuning_flags(flags, "as many as before");
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    if (follows_another_rank(console)) return;
-    const std::filesystem::path path = study_place(flags.positional());
-    TuneStudy tune;
-    std::string name;
-    {
-      const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
-      const StudyId id = storage->open_study(flags.text("--name").value_or(""));
-      const Study study = storage->study(id);
-      name = study.name;
-      tune = tune_study_of(study, path.string());
-      if (const auto trials = trials_flag(flags)) {
-        tune.trials = *trials;
-        storage->set_study_attributes(id, AttributeOwner::kUser,
-                                      {{std::string(kTuneAttribute), tune_study_json(tune)}});
-      }
-    }
-    enter_working_folder(tune, console);
-    require_program(tune.trial.command);
-    const TunerOptions options = resolve_tuner(flags, path, name, console);
-    const TunePlanner planner(tune, console);
-    run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);
-  }
-
- private:
-  // Paths in the command are meant from where the study began.
-  static void enter_working_folder(const TuneStudy& tune, Console& console) {
-    std::error_code failure;
-    if (std::filesystem::equivalent(tune.working_folder, ".", failure)) return;
-    std::filesystem::current_path(tune.working_folder, failure);
-    if (failure)
-      throw environment_error(
-          format("the study began in {}, and there is no such folder", tune.working_folder),
-          "commands of trials have paths from there");
-    console.info() << format("note: commands run in {}\n", tune.working_folder);
-  }
-};
+// Paths in the command are meant from where the study began.
+void enter_working_folder(const TuneStudy& tune, Console& console) {
+  std::error_code failure;
+  if (std::filesystem::equivalent(tune.working_folder, ".", failure)) return;
+  std::filesystem::current_path(tune.working_folder, failure);
+  if (failure)
+    throw environment_error(format("the study began in {}, and there is no such folder", tune.working_folder),
+                            "commands of trials have paths from there");
+  console.info() << format("note: commands run in {}\n", tune.working_folder);
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_tune_resume_command() {
-  return std::make_unique<TuneResumeCommand>();
+void add_tune_resume_flags(Flags& flags) {
+  flags.set_positional({.name = "STUDY", .help = "the file of a study that 'nadi tune' began"});
+  add_study_name_flag(flags);
+  add_tuning_flags(flags, "as many as before");
+}
+
+void run_tune_resume(const Flags& flags, Console& console) {
+  if (follows_another_rank(console)) return;
+  const std::filesystem::path path = study_place(flags.positional());
+  TuneStudy tune;
+  std::string name;
+  {
+    const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
+    const StudyId id = storage->open_study(flags.text("--name").value_or(""));
+    const Study study = storage->study(id);
+    name = study.name;
+    tune = tune_study_of(study, path.string());
+    if (const auto trials = trials_flag(flags)) {
+      tune.trials = *trials;
+      storage->set_study_attributes(id, AttributeOwner::kUser,
+                                    {{std::string(kTuneAttribute), tune_study_json(tune)}});
+    }
+  }
+  enter_working_folder(tune, console);
+  require_program(tune.trial.command);
+  const TunerOptions options = resolve_tuner(flags, path, name, console);
+  const TunePlanner planner(tune, console);
+  run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);
 }
 
 }  // namespace nadi::inline show

@@ -1,6 +1,5 @@
 // nadi tune show, nadi tune best
 #include <array>
-#include <memory>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -25,113 +24,90 @@ StudyView given_study(const Flags& flags) {
                        storage->path().string());
 }
 
-class TuneShowCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
-    add_study_name_flag(flags);
-    flags.add({.names = {"--top"},
-               .value = "N",
-               .help = "trials that are listed; 0 lists all",
-               .fallback = format("{}", kDefaultShown)});
-    add_wide_flag(flags);
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+const StudyTrial& chosen(const Flags& flags, const StudyView& view) {
+  if (const auto number = flags.integer("--trial", 0)) {
+    if (*number >= std::ssize(view.trials))
+      throw usage_error(format("--trial {}: the study has {} trials", *number, view.trials.size()));
+    return view.trials[static_cast<std::size_t>(*number)];
   }
-
-  void run(const Flags& flags, Console& console) const override {
-    const StudyView view = given_study(flags);
-    if (flags.given("--json"))
-      console.out << dump_json(study_json(view));
-    else
-      print_wide_or_not(flags, console, [&](const ReportStyle& style) {
-        print_study(view, static_cast<std::size_t>(flags.integer("--top", 0).value_or(kDefaultShown)),
-                    console.out, style);
-      });
-  }
-};
-
-class TuneBestCommand : public Command {
- public:
-  void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
-    add_study_name_flag(flags);
-    flags.add({.names = {"--emit"},
-               .value = "WHAT",
-               .help = "command: ready to paste; setting: NAME=VALUE lines; environment: lines of export; "
-                       "flags: what is "
-                       "appended to the command",
-               .fallback = "setting",
-               .choices = {kEmitted.begin(), kEmitted.end()}});
-    flags.add({.names = {"--trial"},
-               .value = "N",
-               .help = "of this trial instead",
-               .fallback = "the best; of several objectives, in the first"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
-  }
-
-  void run(const Flags& flags, Console& console) const override {
-    const StudyView view = given_study(flags);
-    const StudyTrial& trial = chosen(flags, view);
-    if (view.best.size() > 1 && !flags.given("--trial"))
-      console.info() << format("note: {} trials are on the front; trial {} is the best in {}\n",
-                               view.best.size(), trial.number, view.objectives[0]);
-    if (flags.given("--json")) {
-      Json json = trial_json(view, trial);
-      const auto command = command_of_trial(view, trial);
-      json["command"] = command ? Json(shell_text(*command)) : Json(nullptr);
-      console.out << dump_json(json);
-      return;
-    }
-    const Verbatim to_be_pasted(console.out);
-    const std::string_view what = kEmitted[flags.choice("--emit").value_or(0)];
-    if (what == "setting") {
-      for (const TrialParameter& parameter : trial.parameters)
-        console.out << parameter.name << "=" << to_text(parameter.external()) << "\n";
-      return;
-    }
-    const auto command = command_of_trial(view, trial);
-    if (!command)
-      throw usage_error(format("trial {} has no command: the study was not made by nadi tune", trial.number),
-                        "--emit setting prints its parameters");
-    if (what == "command") {
-      console.out << shell_text(*command) << "\n";
-    } else if (what == "environment") {
-      for (const auto& [name, value] : command->environment)
-        console.out << "export " << name << "=" << shell_word(value) << "\n";
-    } else {
-      // The words without those of the command itself: what the parameters append.
-      const CommandTemplate bare{.words = {"{{flags}}"}};
-      const SpacePoints points(view.tune->space);
-      const TrialCommand words = command_for(
-          bare, view.tune->space, points.setting_of(*points.point_of(trial)), {.number = trial.number});
-      for (std::size_t i = 0; i < words.words.size(); ++i)
-        console.out << (i == 0 ? "" : " ") << shell_word(words.words[i]);
-      console.out << "\n";
-    }
-  }
-
- private:
-  static const StudyTrial& chosen(const Flags& flags, const StudyView& view) {
-    if (const auto number = flags.integer("--trial", 0)) {
-      if (*number >= std::ssize(view.trials))
-        throw usage_error(format("--trial {}: the study has {} trials", *number, view.trials.size()));
-      return view.trials[static_cast<std::size_t>(*number)];
-    }
-    if (view.best.empty())
-      throw Error(ErrorKind::kInfeasible, {.file = view.file},
-                  format("no trial of '{}' is complete", view.study.name));
-    return view.trials[static_cast<std::size_t>(view.best[0])];
-  }
-};
+  if (view.best.empty())
+    throw Error(ErrorKind::kInfeasible, {.file = view.file},
+                format("no trial of '{}' is complete", view.study.name));
+  return view.trials[static_cast<std::size_t>(view.best[0])];
+}
 
 }  // namespace
 
-std::unique_ptr<Command> make_tune_show_command() {
-  return std::make_unique<TuneShowCommand>();
+void add_tune_show_flags(Flags& flags) {
+  flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
+  add_study_name_flag(flags);
+  flags.value("--top", "N", "trials that are listed; 0 lists all", format("{}", kDefaultShown));
+  add_wide_flag(flags);
+  flags.toggle("--json", "print JSON: see docs/json.md");
 }
 
-std::unique_ptr<Command> make_tune_best_command() {
-  return std::make_unique<TuneBestCommand>();
+void run_tune_show(const Flags& flags, Console& console) {
+  const StudyView view = given_study(flags);
+  if (flags.given("--json"))
+    console.out << dump_json(study_json(view));
+  else
+    print_wide_or_not(flags, console, [&](const ReportStyle& style) {
+      print_study(view, static_cast<std::size_t>(flags.integer("--top", 0).value_or(kDefaultShown)),
+                  console.out, style);
+    });
+}
+
+void add_tune_best_flags(Flags& flags) {
+  flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
+  add_study_name_flag(flags);
+  flags.value("--emit", "WHAT",
+              "command: ready to paste; setting: NAME=VALUE lines; environment: lines of export; "
+              "flags: what is "
+              "appended to the command",
+              "setting", {.choices = {kEmitted.begin(), kEmitted.end()}});
+  flags.value("--trial", "N", "of this trial instead", "the best; of several objectives, in the first");
+  flags.toggle("--json", "print JSON: see docs/json.md");
+}
+
+void run_tune_best(const Flags& flags, Console& console) {
+  const StudyView view = given_study(flags);
+  const StudyTrial& trial = chosen(flags, view);
+  if (view.best.size() > 1 && !flags.given("--trial"))
+    console.info() << format("note: {} trials are on the front; trial {} is the best in {}\n",
+                             view.best.size(), trial.number, view.objectives[0]);
+  if (flags.given("--json")) {
+    Json json = trial_json(view, trial);
+    const auto command = command_of_trial(view, trial);
+    json["command"] = command ? Json(shell_text(*command)) : Json(nullptr);
+    console.out << dump_json(json);
+    return;
+  }
+  const Verbatim to_be_pasted(console.out);
+  const std::string_view what = kEmitted[flags.choice("--emit").value_or(0)];
+  if (what == "setting") {
+    for (const TrialParameter& parameter : trial.parameters)
+      console.out << parameter.name << "=" << to_text(parameter.external()) << "\n";
+    return;
+  }
+  const auto command = command_of_trial(view, trial);
+  if (!command)
+    throw usage_error(format("trial {} has no command: the study was not made by nadi tune", trial.number),
+                      "--emit setting prints its parameters");
+  if (what == "command") {
+    console.out << shell_text(*command) << "\n";
+  } else if (what == "environment") {
+    for (const auto& [name, value] : command->environment)
+      console.out << "export " << name << "=" << shell_word(value) << "\n";
+  } else {
+    // The words without those of the command itself: what the parameters append.
+    const CommandTemplate bare{.words = {"{{flags}}"}};
+    const SpacePoints points(view.tune->space);
+    const TrialCommand words = command_for(bare, view.tune->space, points.setting_of(*points.point_of(trial)),
+                                           {.number = trial.number});
+    for (std::size_t i = 0; i < words.words.size(); ++i)
+      console.out << (i == 0 ? "" : " ") << shell_word(words.words[i]);
+    console.out << "\n";
+  }
 }
 
 }  // namespace nadi::inline show

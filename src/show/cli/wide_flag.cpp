@@ -10,7 +10,7 @@
 namespace nadi::inline show {
 
 void add_wide_flag(Flags& flags) {
-  flags.add({.names = {"--wide"}, .help = "show all columns, also beyond the width of the terminal"});
+  flags.toggle("--wide", "show all columns, also beyond the width of the terminal");
 }
 
 void print_wide_or_not(const Flags& flags, Console& console,

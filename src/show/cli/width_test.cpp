@@ -68,7 +68,7 @@ TEST(Width, HelpOfEveryCommandFits) {
   std::vector<std::string> commands_with_help{"--help", "--help-all"};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
-    entry.make()->add_flags(flags);
+    entry.add_flags(flags);
     for (const std::string_view word : flags.help_words())
       commands_with_help.push_back(format("{} {}", entry.name, word));
   }

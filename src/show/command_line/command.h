@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,20 +14,13 @@ namespace nadi::inline show {
 class Flags;
 struct Console;
 
-// Called in this order, once: add_flags(), run(). Failure is thrown as Error.
-class Command {
- public:
-  virtual ~Command() = default;
-  virtual void add_flags(Flags& flags) const = 0;
-  // `flags` have been parsed.
-  virtual void run(const Flags& flags, Console& console) const = 0;
-};
-
 struct CommandEntry {
   std::string_view name;
   std::string_view summary;                  // one line
   std::array<std::string_view, 2> examples;  // whole command lines; the tests run them
-  std::unique_ptr<Command> (*make)();
+  void (*add_flags)(Flags& flags);
+  // `flags` have been parsed. Failure is thrown as Error.
+  void (*run)(const Flags& flags, Console& console);
 };
 
 // A group of commands, for help: those whose names begin with its word.

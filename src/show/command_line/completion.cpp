@@ -66,7 +66,7 @@ class Line {
   Line(const CommandTable& commands, std::span<const ValueSource> values, const CommandEntry& entry,
        std::span<const std::string> before, const std::string& current)
       : commands_(commands), values_(values), before_(before), current_(current) {
-    entry.make()->add_flags(flags_);
+    entry.add_flags(flags_);
   }
 
   Completion complete() {

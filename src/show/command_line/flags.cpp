@@ -39,6 +39,45 @@ void Flags::add(FlagSpec spec) {
   values_.emplace_back();
 }
 
+FlagSpec value_flag(FlagNames names, std::string_view value, std::string help, std::string fallback,
+                    FlagTraits traits) {
+  return {.names = std::move(names.list),
+          .value = value,
+          .help = std::move(help),
+          .fallback = std::move(fallback),
+          .choices = std::move(traits.choices),
+          .repeatable = traits.repeatable,
+          .many = traits.many,
+          .may_be_empty = traits.may_be_empty};
+}
+
+FlagSpec switch_flag(FlagNames names, std::string help, std::string fallback) {
+  return {.names = std::move(names.list), .help = std::move(help), .fallback = std::move(fallback)};
+}
+
+void Flags::value(FlagNames names, std::string_view value, std::string help, std::string fallback,
+                  FlagTraits traits) {
+  add(value_flag(std::move(names), value, std::move(help), std::move(fallback), std::move(traits)));
+}
+
+void Flags::toggle(FlagNames names, std::string help, std::string fallback) {
+  add(switch_flag(std::move(names), std::move(help), std::move(fallback)));
+}
+
+void FlagHeading::add(FlagSpec spec) {
+  spec.group = heading_;
+  flags_.add(std::move(spec));
+}
+
+void FlagHeading::value(FlagNames names, std::string_view value, std::string help, std::string fallback,
+                      FlagTraits traits) {
+  add(value_flag(std::move(names), value, std::move(help), std::move(fallback), std::move(traits)));
+}
+
+void FlagHeading::toggle(FlagNames names, std::string help, std::string fallback) {
+  add(switch_flag(std::move(names), std::move(help), std::move(fallback)));
+}
+
 void Flags::set_positional(PositionalSpec spec) {
   positional_spec_ = std::move(spec);
 }

@@ -2,7 +2,9 @@
 //
 //   Flags flags;
 //   flags.set_positional({.name = "MODEL", .help = "a built-in model"});
-//   flags.add({.names = {"--batch-size"}, .value = "N", .help = "sequences per step", .fallback = "1"});
+//   flags.value("--batch-size", "N", "sequences per step", "1");
+//   FlagHeading output(flags, "output");
+//   output.toggle("--json", "print JSON");
 //   flags.parse(arguments);
 //   const std::int64_t batch = flags.integer("--batch-size").value_or(1);
 //
@@ -16,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -45,6 +48,25 @@ struct FlagSpec {
   bool may_be_empty = false;  // "" is a value
 };
 
+// One name, or all spellings.
+struct FlagNames {
+  FlagNames(const char* name) : list{name} {}       // NOLINT: stands for a list of one
+  FlagNames(std::string_view name) : list{name} {}  // NOLINT
+  FlagNames(std::initializer_list<std::string_view> names) : list(names) {}
+  std::vector<std::string_view> list;
+};
+
+// What few flags have, as in FlagSpec.
+struct FlagTraits {
+  std::vector<std::string_view> choices = {};
+  bool repeatable = false, many = false, may_be_empty = false;
+};
+
+// A flag that takes a value, and one that takes none.
+FlagSpec value_flag(FlagNames names, std::string_view value, std::string help, std::string fallback,
+                    FlagTraits traits = {});
+FlagSpec switch_flag(FlagNames names, std::string help, std::string fallback = "off");
+
 struct PositionalSpec {
   std::string_view name;
   std::string help;
@@ -64,6 +86,9 @@ class Flags {
  public:
   // Before parse().
   void add(FlagSpec spec);
+  void value(FlagNames names, std::string_view value, std::string help, std::string fallback,
+             FlagTraits traits = {});
+  void toggle(FlagNames names, std::string help, std::string fallback = "off");
   void set_positional(PositionalSpec spec);
   void set_rest(PositionalSpec spec);
   // The flags that people use: `--help` shows these alone, in this order, and `--help-all` shows them first.
@@ -130,6 +155,21 @@ class Flags {
   std::optional<PositionalSpec> rest_spec_;
   std::vector<std::string> rest_;
   std::vector<std::string> arguments_;
+};
+
+// Adds flags below one heading of help.
+class FlagHeading {
+ public:
+  FlagHeading(Flags& flags, std::string_view heading) : flags_(flags), heading_(heading) {}
+
+  void add(FlagSpec spec);
+  void value(FlagNames names, std::string_view value, std::string help, std::string fallback,
+             FlagTraits traits = {});
+  void toggle(FlagNames names, std::string help, std::string fallback = "off");
+
+ private:
+  Flags& flags_;
+  std::string_view heading_;
 };
 
 }  // namespace nadi::inline show

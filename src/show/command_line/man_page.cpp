@@ -151,7 +151,7 @@ std::string program_man_page(const CommandTable& commands) {
 
 std::string command_man_page(const CommandTable& commands, const CommandEntry& entry) {
   Flags flags;
-  entry.make()->add_flags(flags);
+  entry.add_flags(flags);
   const std::string name = page_name(entry);
   std::string text = header(name) + section("name") +
                      format("{} \\- {}\n", escaped(name), escaped(entry.summary)) + section("synopsis") +
