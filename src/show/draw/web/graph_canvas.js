@@ -1,13 +1,17 @@
-// Draws a scene on a canvas, and knows which part of it is to be seen.
-import {kCommunicationEdge, kCommunicationNode, kTensorNode} from './graph_data.js';
-import {oneLine} from './dom.js';
-import {formatAmount, formatBytes, formatTime} from './format.js';
+// Shows a scene on a canvas, and knows which part of it is to be seen. A few hundred items are painted anew in each frame; more
+// are painted once, as tiles, a few milliseconds in each frame, so that frames are short however many items there are.
+import {formatCount} from './format.js';
+import {kTensorNode} from './graph_data.js';
+import {paintScene, partOf, roundRect} from './graph_painter.js';
+import {GraphTiles} from './graph_tiles.js';
 import {themeColor} from './theme.js';
 
-const kReadableText = 0.42;  // scale below which texts are left out
-const kLongEdge = 700;
 const kSmallest = 0.01;
 const kLargest = 4;
+const kReadable = 0.55;      // a page opens no smaller than this
+const kBudget = 3;           // milliseconds of a frame for painting
+const kMostMarks = 3000;
+const kFew = 350;            // items, and twice as many lines, that are painted anew in each frame
 
 export class GraphCanvas {
   /** @param {HTMLCanvasElement} canvas @param {import('./graph_scene.js').GraphScene} scene */
@@ -19,9 +23,16 @@ export class GraphCanvas {
     this.left = 0;  // of the scene, at the left edge of the canvas
     this.top = 0;
     this.selected = -1;
-    /** @type {Set<number>} */
-    this.found = new Set();
+    /** Items with hits of a search, and how many. @type {Map<number, number>} */
+    this.found = new Map();
+    this.searching = false;
+    /** The hit that was gone to. */
+    this.current = -1;
     this.waiting = false;
+    /** @type {GraphTiles|null} */
+    this.tiles = null;
+    /** Lines of the chosen item. @type {{item: number, version: number, lines: number[]}|null} */
+    this.chosen = null;
     /** @type {() => void} */
     this.onDraw = () => {};
     this.readColors();
@@ -33,6 +44,7 @@ export class GraphCanvas {
                    line: color('line'), kinds: [color('tensor'), color('operation'), color('communication')],
                    edge: color('text'), red: color('communication'), highlight: color('highlight'),
                    onKind: color('on-kind'), accent: color('accent')};
+    this.repaint();
   }
 
   resize() {
@@ -43,13 +55,14 @@ export class GraphCanvas {
     this.redraw();
   }
 
+  /** The start: the whole where it can be read, else its beginning. */
   fit() {
     const {clientWidth, clientHeight} = this.canvas;
     const across = clientWidth / (this.scene.width + 60);
     const down = clientHeight / (this.scene.height + 60);
-    // A long graph is shown from its top, as wide as it can still be read.
-    this.scale = Math.min(1, Math.max(Math.min(across, down), Math.min(across, 0.55)));
-    this.left = this.scene.width / 2 - clientWidth / 2 / this.scale;
+    this.scale = Math.min(1, Math.max(Math.min(across, down), kReadable));
+    this.left = this.scene.width * this.scale > clientWidth ? this.scene.startX - Math.min(30, clientWidth / 10) / this.scale
+        : this.scene.width / 2 - clientWidth / 2 / this.scale;
     this.top = this.scene.height * this.scale > clientHeight ? -30 / this.scale
         : this.scene.height / 2 - clientHeight / 2 / this.scale;
     this.redraw();
@@ -99,221 +112,126 @@ export class GraphCanvas {
     return {x: (place.x + place.width / 2 - this.left) * this.scale, y: (place.y + Math.min(place.height / 2, 12) - this.top) * this.scale};
   }
 
+  /** Marks what a search found: items and how many hits each has or holds; null: nothing is searched. @param {Map<number, number>|null} found */
+  mark(found) {
+    this.searching = found !== null;
+    this.found = found ?? new Map();
+    this.repaint();
+    this.redraw();
+  }
+
+  /** What is on tiles is no longer so. */
+  repaint() {
+    this.tiles = null;
+  }
+
   redraw() {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      this.draw();
+      if (!this.step(kBudget)) this.redraw();
       this.onDraw();
     });
   }
 
+  /** Draws all that is to be seen, however long it takes. */
   draw() {
-    const {context, scene, colors} = this;
+    while (!this.step(Infinity));
+  }
+
+  /** The part of the scene that is to be seen. */
+  get view() {
+    const {left, top, scale} = this;
+    return {left, top, scale, width: this.canvas.clientWidth, height: this.canvas.clientHeight};
+  }
+
+  /** Draws a frame within about so many milliseconds; whether nothing is left to paint. @param {number} budget */
+  step(budget) {
+    const end = performance.now() + budget;
+    const {view, scene, context, colors} = this;
     const ratio = this.canvas.width / Math.max(1, this.canvas.clientWidth);
+    const found = this.searching ? this.found : null;
+    const look = {left: view.left, top: view.top, right: view.left + view.width / view.scale, bottom: view.top + view.height / view.scale,
+                  scale: view.scale, colors, found};
+    const turn = () => context.setTransform(view.scale * ratio, 0, 0, view.scale * ratio, -view.left * view.scale * ratio, -view.top * view.scale * ratio);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = colors.background;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    const scale = this.scale * ratio;
-    context.setTransform(scale, 0, 0, scale, -this.left * scale, -this.top * scale);
-    const view = {left: this.left, top: this.top, right: this.left + this.canvas.clientWidth / this.scale,
-                  bottom: this.top + this.canvas.clientHeight / this.scale};
-    const seen = (place) => place.x <= view.right && place.x + place.width >= view.left && place.y <= view.bottom &&
-        place.y + place.height >= view.top;
-    for (const frame of scene.frames) if (seen(frame)) this.drawFrame(frame);
-    this.drawEdges(view);
-    for (const place of scene.items) if (seen(place)) this.drawItem(place);
-  }
-
-  drawFrame(place) {
-    const {context, colors} = this;
-    context.fillStyle = colors.panel;
-    context.strokeStyle = place.item === this.selected ? colors.highlight : colors.line;
-    context.lineWidth = place.item === this.selected ? 4 : 1.5;
-    context.globalAlpha = 0.55;
-    this.roundRect(place, 10);
-    context.fill();
-    context.globalAlpha = 1;
-    context.stroke();
-    if (this.scale < kReadableText / 2) return;
-    context.fillStyle = colors.muted;
-    context.font = '600 14px system-ui, sans-serif';
-    context.textAlign = 'left';
-    context.textBaseline = 'middle';
-    const title = this.scene.data.texts.text(this.scene.data.boxTitle[place.item]);
-    context.fillText('\u25be ' + this.clipped(title, place.width - 30, 60), place.x + 10, place.y + 15);
-  }
-
-  roundRect(place, radius) {
-    const {context} = this;
-    context.beginPath();
-    context.roundRect(place.x, place.y, place.width, place.height, radius);
-  }
-
-  /** A text of at most so many characters that is narrower than `width`. */
-  clipped(text, width, most) {
-    let line = oneLine(text, most);
-    for (let length = most; this.context.measureText(line).width > width && length > 4; length = Math.floor(length * 0.8))
-      line = oneLine(text, length);
-    return line;
-  }
-
-  drawEdges(view) {
-    const {context, scene, colors} = this;
-    const kinds = this.edgeStyles();
-    const chosen = [];
-    for (const [style, edges] of kinds) {
-      context.strokeStyle = style.color;
-      context.fillStyle = style.color;
-      context.globalAlpha = style.alpha;
-      context.setLineDash(style.dash);
-      context.lineWidth = style.width / Math.max(this.scale, 0.25);
-      context.beginPath();
-      const heads = [];
-      for (const edge of edges) {
-        const from = scene.places.get(edge.from);
-        const to = scene.places.get(edge.to);
-        if (!from || !to) continue;
-        const line = this.edgeLine(from, to);
-        if (Math.min(line.y1, line.y2) - 60 > view.bottom || Math.max(line.y1, line.y2) + 60 < view.top ||
-            Math.min(line.x1, line.x2) - 60 > view.right || Math.max(line.x1, line.x2) + 60 < view.left) continue;
-        if (edge.from === this.selected || edge.to === this.selected) chosen.push(line);
-        this.addEdge(line);
-        heads.push(line);
-      }
-      context.stroke();
-      context.setLineDash([]);
-      if (this.scale > 0.2) for (const line of heads) this.drawHead(line);
+    let done = true;
+    const part = scene.grid.isCrowded(look, 10 * kFew) ? null : partOf(scene, look);
+    if (part !== null && part.items.length <= kFew && part.lines.length <= 2 * kFew) {
+      turn();
+      paintScene(context, scene, look, part);
+    } else {
+      if (!this.tiles?.isOf(scene, ratio)) this.tiles = new GraphTiles(scene, ratio);
+      done = this.tiles.lay(context, view, colors, found, end);
+      turn();
     }
-    context.globalAlpha = 1;
+    this.markLines();
+    this.markItems();
+    this.canvas.dataset.drawn = String(done);
+    return done;
+  }
+
+  /** Lines of the chosen item. */
+  markLines() {
+    const {context, scene, colors, selected} = this;
+    if (selected < 0) return;
+    const {lines} = scene;
+    if (this.chosen?.item !== selected || this.chosen.version !== scene.version)
+      this.chosen = {item: selected, version: scene.version, lines: scene.linesOf(selected).slice(0, kMostMarks)};
+    const chosen = this.chosen.lines;
     if (chosen.length === 0) return;
     context.strokeStyle = context.fillStyle = colors.accent;
     context.lineWidth = 3 / Math.max(this.scale, 0.25);
     context.beginPath();
-    for (const line of chosen) this.addEdge(line);
+    for (const at of chosen) lines.trace(context, at, false);
     context.stroke();
-    for (const line of chosen) this.drawHead(line);
-  }
-
-  /** Edges by how they look: all of a kind are one path. */
-  edgeStyles() {
-    const {scene, colors} = this;
-    const communicates = (item) => !scene.isBox(item) && scene.data.kind[item - scene.data.boxCount] === kCommunicationNode;
-    const styles = [[{color: colors.edge, alpha: 0.55, dash: [], width: 1.1}, []],
-                    [{color: colors.edge, alpha: 0.35, dash: [4, 4], width: 0.9}, []],
-                    [{color: colors.red, alpha: 0.9, dash: [], width: 1.6}, []],
-                    [{color: colors.edge, alpha: 0.16, dash: [], width: 1}, []]];
-    for (const edge of scene.edges) {
-      const red = edge.kind === kCommunicationEdge || communicates(edge.from) || communicates(edge.to);
-      // Long lines across others stay in the background.
-      const [from, to] = [scene.places.get(edge.from), scene.places.get(edge.to)];
-      const long = from && to && Math.abs(from.y - to.y) > kLongEdge;
-      styles[red && edge.kind !== 1 ? 2 : edge.kind === 1 ? 1 : long ? 3 : 0][1].push(edge);
-    }
-    return styles;
-  }
-
-  edgeLine(from, to) {
-    const down = from.y + from.height <= to.y;
-    const x1 = from.x + from.width / 2;
-    const x2 = to.x + to.width / 2;
-    if (down) return {x1, y1: from.y + from.height, x2, y2: to.y, bend: 1};
-    if (to.y + to.height <= from.y) return {x1, y1: from.y, x2, y2: to.y + to.height, bend: -1};
-    return from.x < to.x ? {x1: from.x + from.width, y1: from.y + from.height / 2, x2: to.x, y2: to.y + to.height / 2, bend: 0}
-        : {x1: from.x, y1: from.y + from.height / 2, x2: to.x + to.width, y2: to.y + to.height / 2, bend: 0};
-  }
-
-  addEdge(line) {
-    const {context} = this;
-    context.moveTo(line.x1, line.y1);
-    if (line.bend === 0) {
-      context.lineTo(line.x2, line.y2);
-      return;
-    }
-    const reach = line.bend * Math.min(80, Math.abs(line.y2 - line.y1) / 2);
-    context.bezierCurveTo(line.x1, line.y1 + reach, line.x2, line.y2 - reach, line.x2, line.y2);
-  }
-
-  drawHead(line) {
-    const {context} = this;
-    const size = 6;
-    const angle = line.bend === 0 ? Math.atan2(line.y2 - line.y1, line.x2 - line.x1) : line.bend * Math.PI / 2;
     context.beginPath();
-    context.moveTo(line.x2, line.y2);
-    context.lineTo(line.x2 - size * Math.cos(angle - 0.4), line.y2 - size * Math.sin(angle - 0.4));
-    context.lineTo(line.x2 - size * Math.cos(angle + 0.4), line.y2 - size * Math.sin(angle + 0.4));
+    for (const at of chosen) lines.head(context, at);
     context.fill();
   }
 
-  drawItem(place) {
-    const {context, colors, scene} = this;
-    const {item} = place;
-    const box = scene.isBox(item);
-    const kind = box ? 1 : scene.data.kind[item - scene.data.boxCount];
-    context.fillStyle = colors.kinds[kind];
-    if (box) {
-      // A second sheet behind it: there is more inside.
-      this.roundRect({x: place.x + 4, y: place.y + 4, width: place.width, height: place.height}, 8);
-      context.globalAlpha = 0.35;
-      context.fill();
-      context.globalAlpha = 1;
-    }
-    this.roundRect(place, kind === kTensorNode ? place.height / 2 : box ? 8 : 4);
-    context.fill();
-    if (box && scene.boxCommunications[item] > 0) {
-      context.fillStyle = colors.red;
-      context.fillRect(place.x, place.y + place.height - 8, place.width, 6);
-    }
-    if (this.found.has(item) || item === this.selected) {
-      context.strokeStyle = colors.highlight;
-      context.lineWidth = 4 / Math.max(this.scale, 0.3);
-      this.roundRect(place, kind === kTensorNode ? place.height / 2 : 8);
+  /** Outlines of what was found and of the chosen item; closed boxes say how many hits they hold. */
+  markItems() {
+    const {context, scene, colors} = this;
+    const {clientWidth, clientHeight} = this.canvas;
+    const [right, bottom] = this.toScene(clientWidth, clientHeight);
+    let marks = 0;
+    const outline = (item, color, width) => {
+      const place = scene.places.get(item);
+      if (!place || place.x > right || place.x + place.width < this.left || place.y > bottom || place.y + place.height < this.top) return null;
+      context.strokeStyle = color;
+      context.lineWidth = width / Math.max(this.scale, 0.02);
+      const gap = width / 2 / Math.max(this.scale, 0.02);
+      const around = {x: place.x - gap, y: place.y - gap, width: place.width + 2 * gap, height: place.height + 2 * gap};
+      const isTensor = !scene.isBox(item) && scene.data.kind[item - scene.data.boxCount] === kTensorNode;
+      roundRect(context, around, this.scale < 0.2 ? 0 : isTensor ? around.height / 2 : 8);
       context.stroke();
+      return around;
+    };
+    for (const [item, hits] of this.found) {
+      if (marks >= kMostMarks) break;
+      const around = outline(item, colors.highlight, 3);
+      if (around === null) continue;
+      ++marks;
+      if (scene.isBox(item) && !scene.open[item] && this.scale >= 0.3) this.badge(around, `${formatCount(hits)} found`);
     }
-    if (this.scale < kReadableText) return;
-    const lines = box ? this.boxLines(item) : this.nodeLines(item - scene.data.boxCount);
-    context.fillStyle = colors.onKind;
+    if (this.current >= 0 && this.found.has(this.current)) outline(this.current, colors.text, 5);
+    if (this.selected >= 0) outline(this.selected, colors.accent, 4);
+  }
+
+  badge(around, text) {
+    const {context, colors} = this;
+    context.font = '600 11px system-ui, sans-serif';
+    const width = context.measureText(text).width + 12;
+    context.fillStyle = colors.highlight;
+    roundRect(context, {x: around.x + around.width - width + 6, y: around.y - 10, width, height: 18}, 9);
+    context.fill();
+    context.fillStyle = '#14181d';
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    const middle = place.x + place.width / 2;
-    const height = box ? 17 : 15;
-    let y = place.y + place.height / 2 - (lines.length - 1) * height / 2;
-    lines.forEach((line, i) => {
-      context.font = i === 0 ? '600 13px system-ui, sans-serif' : '11px system-ui, sans-serif';
-      context.fillText(this.clipped(line, place.width - (kind === kTensorNode ? 24 : 12), box ? 40 : 28), middle, y);
-      y += height;
-    });
+    context.fillText(text, around.x + around.width - width / 2 + 6, around.y - 0.5);
   }
-
-  nodeLines(node) {
-    const {data} = this.scene;
-    const what = data.texts.text(data.what[node]);
-    const name = data.nameOf(node);
-    const figures = [];
-    if (data.flops[node] > 1) figures.push(formatAmount(data.flops[node], 'FLOP'));
-    else if (data.bytes[node] >= 0) figures.push(formatBytes(data.bytes[node]));
-    if (data.time[node] > 0) figures.push(formatTime(data.time[node]));
-    if (data.kind[node] === kTensorNode)
-      return [shortName(name), [data.texts.text(data.shape[node]), what].filter(Boolean).join(' ')].filter(Boolean);
-    return [what || shortName(name), figures.join(', ')].filter(Boolean);
-  }
-
-  boxLines(box) {
-    const {scene} = this;
-    const counts = [];
-    if (scene.boxOps[box]) counts.push(scene.boxOps[box] + (scene.boxOps[box] === 1 ? ' operation' : ' operations'));
-    if (scene.boxCommunications[box]) counts.push(scene.boxCommunications[box] + ' comm.');
-    const figures = [];
-    if (scene.boxFlops[box] > 1) figures.push(formatAmount(scene.boxFlops[box], 'FLOP'));
-    if (scene.boxSent[box] > 0) figures.push(formatBytes(scene.boxSent[box]) + ' sent');
-    if (scene.boxTime[box] > 0) figures.push(formatTime(scene.boxTime[box]));
-    return ['\u25b8 ' + scene.data.texts.text(scene.data.boxTitle[box]), counts.join(', '), figures.join(', ')].filter(Boolean);
-  }
-}
-
-/** The end of a long name: what differs between neighbours. @param {string} name */
-function shortName(name) {
-  const parts = name.slice(-200).split('.');
-  return parts.length > 2 ? parts.slice(-2).join('.') : name;
 }

@@ -5,6 +5,7 @@ export const kGraphKinds = ['tensor', 'operation', 'communication'];
 export const kGraphEdgeKinds = ['data', 'control', 'communication'];
 export const kTensorNode = 0;
 export const kCommunicationNode = 2;
+export const kControlEdge = 1;
 export const kCommunicationEdge = 2;
 
 /** Edges by node: those of node i are at begins[i] to begins[i + 1]. */
@@ -91,6 +92,31 @@ export class GraphData {
       this.to[i] = before + reader.signed();
       this.edgeKind[i] = reader.unsigned();
     }
+  }
+
+  /**
+   * Adds boxes around others.
+   * @param {Array<{parent: number, members: number[], title: string}>} folds
+   * @returns {Set<number>} their numbers
+   */
+  addFolds(folds) {
+    const first = this.boxCount;
+    const longer = (column, values) => {
+      const all = new column.constructor(first + values.length);
+      all.set(column);
+      all.set(values, first);
+      return all;
+    };
+    this.boxTitle = longer(this.boxTitle, folds.map(({title}) => this.texts.add(title)));
+    this.boxParent = longer(this.boxParent, folds.map(({parent}) => parent));
+    folds.forEach(({members}, i) => members.forEach((box) => this.boxParent[box] = first + i));
+    this.boxCount += folds.length;
+    return new Set(folds.map((_, i) => first + i));
+  }
+
+  /** @param {number} box */
+  titleOf(box) {
+    return this.texts.text(this.boxTitle[box]);
   }
 
   /** @param {number} node */

@@ -26,7 +26,7 @@ function boxDetails(scene, box) {
   if (scene.boxFlops[box] > 0) rows.push(figureRow('work', formatAmount(scene.boxFlops[box], 'FLOP')));
   if (scene.boxSent[box] > 0) rows.push(figureRow('communicated', formatBytes(scene.boxSent[box])));
   if (scene.boxTime[box] > 0) rows.push(figureRow('time, added up', formatTime(scene.boxTime[box])));
-  return [element('h2', {class: 'name'}, oneLine(scene.data.texts.text(scene.data.boxTitle[box]))),
+  return [element('h2', {class: 'name'}, oneLine(scene.titleOf(box))),
           element('p', {class: 'muted'}, scene.open[box] ? 'open box' : 'closed box: double-click or press E to open'),
           element('table', null, element('tbody', null, ...rows))];
 }

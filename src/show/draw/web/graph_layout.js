@@ -8,6 +8,7 @@
 
 const kGapAcross = 18;
 const kGapDown = 34;
+const kGapOfColumns = 90;
 const kSweeps = 6;
 const kMostOfARow = 2600;  // width behind which a row is broken
 
@@ -81,6 +82,24 @@ export function layoutGraph(sizes, edges) {
     }
   }
   return placeRows(rows, sizes, x);
+}
+
+/**
+ * Columns from left to right, each from the top: the ranks of a run, with room for messages between them.
+ * @param {Array<{width: number, height: number}>} sizes
+ */
+export function sideBySide(sizes) {
+  const x = new Float64Array(sizes.length);
+  const y = new Float64Array(sizes.length);
+  let at = 0;
+  let height = 0;
+  sizes.forEach((size, i) => {
+    x[i] = at + size.width / 2;
+    y[i] = size.height / 2;
+    at += size.width + kGapOfColumns;
+    height = Math.max(height, size.height);
+  });
+  return {x, y, width: Math.max(0, at - kGapOfColumns), height};
 }
 
 /** Places a row as near to its wishes as its order and widths allow. */

@@ -20,7 +20,7 @@ class GraphPage {
   /** @param {any} head @param {import('./graph_data.js').GraphData} data */
   constructor(head, data) {
     this.data = data;
-    this.scene = new GraphScene(data);
+    this.scene = new GraphScene(data, head.ranks);
     const {tools, main} = openShell(head);
     this.search = /** @type {HTMLInputElement} */ (element('input', {type: 'search', id: 'search', placeholder: 'Search (/)',
         'aria-label': 'Search for names', oninput: () => this.find(), onkeydown: (event) => this.searchKey(event)}));
@@ -170,6 +170,7 @@ class GraphPage {
   toggle(box) {
     const before = this.view.onCanvas(box);
     this.scene.toggle(box);
+    this.markFound();
     const after = this.view.onCanvas(box);
     if (before && after) this.view.pan(after.x - before.x, after.y - before.y);
     this.select(box);
@@ -177,6 +178,7 @@ class GraphPage {
 
   closeAll() {
     this.scene.closeAll();
+    this.markFound();
     this.view.selected = -1;
     this.view.fit();
     this.select(-1);
@@ -190,13 +192,24 @@ class GraphPage {
   }
 
   markFound() {
-    this.view.found = new Set(this.found.slice(0, 5000).map((node) => this.scene.shownFor(node)));
+    if (this.search.value.trim() === '') {
+      this.view.mark(null);
+      return;
+    }
+    /** @type {Map<number, number>} */
+    const marks = new Map();
+    for (const node of this.found) {
+      const item = this.scene.shownFor(node);
+      marks.set(item, (marks.get(item) ?? 0) + 1);
+    }
+    this.view.mark(marks);
   }
 
   find() {
     const wanted = this.search.value.trim();
     this.found = wanted === '' ? [] : searchGraph(this.data, wanted);
     this.foundAt = -1;
+    this.view.current = -1;
     this.markFound();
     this.panel.hidden = wanted === '';
     if (wanted !== '') this.panel.replaceChildren(...foundList(this.data, this.found, (node) => this.goTo(node)));
@@ -208,6 +221,7 @@ class GraphPage {
     if (this.found.length === 0) return;
     this.foundAt = (this.foundAt + 1) % this.found.length;
     this.goTo(this.found[this.foundAt]);
+    this.view.current = this.scene.shownFor(this.found[this.foundAt]);
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,7 +1,10 @@
 // What is to be seen of a graph: boxes that are closed, and the inside of those that are open, with their places.
 // Items are boxes (numbers below boxCount) and nodes (boxCount + node).
 import {kCommunicationEdge, kTensorNode} from './graph_data.js';
-import {layoutGraph} from './graph_layout.js';
+import {foldRepeats} from './graph_folds.js';
+import {GraphGrid} from './graph_grid.js';
+import {layoutGraph, sideBySide} from './graph_layout.js';
+import {GraphLines} from './graph_lines.js';
 
 const kNodeHeight = 40;
 const kBoxHeight = 58;
@@ -39,15 +42,19 @@ function forwardOrder(data) {
 }
 
 export class GraphScene {
-  /** @param {import('./graph_data.js').GraphData} data */
-  constructor(data) {
+  /** @param {import('./graph_data.js').GraphData} data @param {number} ranks */
+  constructor(data, ranks) {
     this.data = data;
-    this.open = new Uint8Array(data.boxCount);
+    this.ranks = ranks;
+    this.version = 0;
+    /** @type {Map<number, string[]>} */
+    this.texts = new Map();
     /** Tensors that nobody writes: inputs and parameters. */
     this.isOutside = new Uint8Array(data.nodeCount);
     for (let node = 0; node < data.nodeCount; ++node)
       if (data.kind[node] === kTensorNode && data.incoming.of(node).length === 0) this.isOutside[node] = 1;
     this.buildTree();
+    this.open = new Uint8Array(data.boxCount);
     this.sumBoxes();
     this.openFirst();
     this.update();
@@ -55,23 +62,41 @@ export class GraphScene {
 
   buildTree() {
     const {data} = this;
+    // A box stands where its first node does, and nodes in an order in which edges go forward, as the layout wants.
+    const order = forwardOrder(data);
+    const inside = new Map([[-1, []]]);
+    const repeats = new Set();
+    for (const [node, boxes] of this.arrivals(order)) {
+      for (const box of boxes) {
+        if (data.pass[node] > 0) repeats.add(box);
+        inside.set(box, []);
+        inside.get(data.boxParent[box]).push(box);
+      }
+    }
+    this.folds = foldRepeats(data, inside, this.ranks > 1);
+    this.isRepeat = Uint8Array.from({length: data.boxCount}, (_, box) => repeats.has(box) ? 1 : 0);
     /** @type {number[][]} */
     this.children = Array.from({length: data.boxCount}, () => []);
     /** @type {number[]} */
     this.roots = [];
     const put = (parent, item) => (parent < 0 ? this.roots : this.children[parent]).push(item);
-    // A box stands where its first node does, and nodes in an order in which edges go forward, as the layout wants.
-    const seen = new Uint8Array(data.boxCount);
-    this.isRepeat = new Uint8Array(data.boxCount);
-    for (const node of forwardOrder(data)) {
-      const path = [];
-      for (let box = data.box[node]; box >= 0 && !seen[box]; box = data.boxParent[box]) path.push(box);
-      for (const box of path.reverse()) {
-        seen[box] = 1;
-        this.isRepeat[box] = data.pass[node] > 0 ? 1 : 0;
-        put(data.boxParent[box], box);
-      }
+    for (const [node, boxes] of this.arrivals(order)) {
+      for (const box of boxes) put(data.boxParent[box], box);
       put(data.box[node], data.boxCount + node);
+    }
+  }
+
+  /** Nodes in an order, each with the boxes that it is the first in, from the outside. @param {number[]} order */
+  * arrivals(order) {
+    const {data} = this;
+    const seen = new Uint8Array(data.boxCount);
+    for (const node of order) {
+      const boxes = [];
+      for (let box = data.box[node]; box >= 0 && !seen[box]; box = data.boxParent[box]) {
+        boxes.unshift(box);
+        seen[box] = 1;
+      }
+      yield [node, boxes];
     }
   }
 
@@ -112,7 +137,7 @@ export class GraphScene {
       const next = [];
       for (const box of level) {
         const inner = this.children[box];
-        if (!inner.some((item) => this.isBox(item)) || this.isRepeat[box] || shown + inner.length > kOpenAtStart) continue;
+        if (!inner.some((item) => this.isBox(item)) || this.isRepeat[box] || this.folds.has(box) || shown + inner.length > kOpenAtStart) continue;
         this.open[box] = 1;
         shown += inner.length;
         for (const item of inner) if (this.isBox(item)) next.push(item);
@@ -124,6 +149,31 @@ export class GraphScene {
   /** @param {number} item */
   isBox(item) {
     return item < this.data.boxCount;
+  }
+
+  /** Whether an item stands for several boxes that hold the same. @param {number} item */
+  isFold(item) {
+    return this.folds.has(item);
+  }
+
+  /** @param {number} box */
+  titleOf(box) {
+    return this.data.titleOf(box);
+  }
+
+  /** The texts of an item as they fit into it: made once. @param {number} item @param {() => string[]} make */
+  textsOf(item, make) {
+    let texts = this.texts.get(item);
+    if (texts === undefined) this.texts.set(item, texts = make());
+    return texts;
+  }
+
+  /** The lines that begin or end at an item. @param {number} item */
+  linesOf(item) {
+    const {lines} = this;
+    const found = [];
+    for (let at = 0; at < lines.count; ++at) if (lines.from[at] === item || lines.to[at] === item) found.push(at);
+    return found;
   }
 
   /** The item that is to be seen in place of a node: the node, or the outermost closed box around it. */
@@ -193,6 +243,12 @@ export class GraphScene {
     this.place(whole, 0, 0);
     this.width = whole.width;
     this.height = whole.height;
+    const first = whole.inner.length > 0 ? this.places.get(whole.inner[0]) : null;
+    /** Where what comes first begins. */
+    this.startX = this.ranks > 1 || !first ? 0 : Math.max(0, first.x - kBoxWidth);
+    this.lines = new GraphLines(this);
+    this.grid = new GraphGrid(this);
+    ++this.version;
   }
 
   /** The ancestors of two items that stand side by side, and the box around them. */
@@ -241,7 +297,7 @@ export class GraphScene {
     const sizes = inner.map((item, i) => parts[i] ? {width: parts[i].width, height: parts[i].height}
         : this.isBox(item) ? {width: kBoxWidth, height: kBoxHeight} : {width: kNodeWidth, height: kNodeHeight});
     const edges = (within.get(box) ?? []).map(([from, to]) => /** @type {[number, number]} */ ([index.get(from), index.get(to)]));
-    const layout = layoutGraph(sizes, edges);
+    const layout = box < 0 && this.ranks > 1 ? sideBySide(sizes) : layoutGraph(sizes, edges);
     const frame = box < 0 ? {left: 0, top: 0} : {left: kPadding, top: kTitleHeight + kPadding / 2};
     return {box, inner, parts, sizes, layout, frame,
             width: Math.max(layout.width + 2 * frame.left, box < 0 ? 0 : kBoxWidth),

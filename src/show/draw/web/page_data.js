@@ -172,7 +172,12 @@ export class TextTable {
     return this.texts[number] ??= this.decoder.decode(this.bytes.subarray(this.begins[number], this.ends[number]));
   }
 
+  /** A text more: its number. @param {string} text */
+  add(text) {
+    return this.texts.push(text) - 1;
+  }
+
   get size() {
-    return this.begins.length;
+    return this.texts.length;
   }
 }

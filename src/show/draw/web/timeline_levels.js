@@ -1,6 +1,7 @@
 // Levels of detail: what a track looks like from afar, so that a frame costs as much as it has pixels, not as there
-// are events. At each level a block stands for 8 of the level below; it knows how much of its time is busy and the kind
-// that takes most of it. Where a block starts and ends follows from its first and last event.
+// are events. At each level a block stands for 8 of the level below; it knows where it starts and ends, how much of its time is
+// busy and the kind that takes most of it. Starts and ends are those of its first and last event, kept beside each other: what
+// is far apart in memory would cost more than all else of a frame.
 
 /** @typedef {import('./timeline_data.js').TimelineData} TimelineData */
 /** @typedef {import('./timeline_data.js').Track} Track */
@@ -9,7 +10,7 @@ const kFanOut = 8;
 const kFanOutBits = 3;
 
 /**
- * @typedef {{busy: Float32Array, kind: Uint8Array}} Level
+ * @typedef {{begin: Float64Array, end: Float64Array, busy: Float32Array, kind: Uint8Array}} Level
  */
 
 /**
@@ -19,14 +20,14 @@ const kFanOutBits = 3;
  * @returns {Level[]}
  */
 export function buildLevels(data, track) {
-  const {durations, labels, labelKind} = data;
+  const {starts, durations, labels, labelKind} = data;
   const levels = [];
   const sums = new Float64Array(data.head.kinds.length);
   let count = track.end - track.begin;
   while (count > kFanOut) {
     const below = levels[levels.length - 1];
     const blocks = Math.ceil(count / kFanOut);
-    const level = {busy: new Float32Array(blocks), kind: new Uint8Array(blocks)};
+    const level = {begin: new Float64Array(blocks), end: new Float64Array(blocks), busy: new Float32Array(blocks), kind: new Uint8Array(blocks)};
     for (let block = 0; block < blocks; ++block) {
       const begin = block * kFanOut;
       const end = Math.min(begin + kFanOut, count);
@@ -39,6 +40,8 @@ export function buildLevels(data, track) {
         busy += time;
         if ((sums[kind] += time) > sums[largest]) largest = kind;
       }
+      level.begin[block] = below ? below.begin[begin] : starts[track.begin + begin];
+      level.end[block] = below ? below.end[end - 1] : starts[track.begin + end - 1] + durations[track.begin + end - 1];
       level.busy[block] = busy;
       level.kind[block] = largest;
     }
@@ -131,16 +134,13 @@ export class PixelLine {
     const low = first - track.begin;
     const high = last - track.begin;
     const base = track.begin;
-    const count = track.end - track.begin;
     const line = this;
 
     /** @param {number} level 0: events @param {number} from @param {number} to blocks of that level */
     function visit(level, from, to) {
-      const bits = kFanOutBits * level;
-      for (let block = from; block < to; ++block) {
-        const one = base + (block << bits);
-        const left = (starts[one] - begin) * scale;
-        if (level === 0) {
+      if (level === 0) {
+        for (let one = base + from; one < base + to; ++one) {
+          const left = (starts[one] - begin) * scale;
           const right = left + durations[one] * scale;
           if (right - left < 1) {
             line.dot((left + right) / 2, right - left, colorOf(one));
@@ -149,20 +149,18 @@ export class PixelLine {
             line.coverSpan(left, right - left >= 3 ? right - 1 : right, colorOf(one));
             if (onWide !== null && right - left >= wide) onWide(one, left, right);
           }
-          continue;
         }
-        const end1 = Math.min((block + 1) << bits, count);
-        const tail = base + end1 - 1;
-        const right = (starts[tail] + durations[tail] - begin) * scale;
-        if (right - left < 1) {
-          const about = levels[level - 1];
-          line.dot((left + right) / 2, about.busy[block] * scale, kindPalette[about.kind[block]]);
-        } else {
-          const lowest = low >> (bits - kFanOutBits);
-          const highest = (high - 1 >> (bits - kFanOutBits)) + 1;
-          visit(level - 1, Math.max(block << kFanOutBits, lowest),
-              Math.min((block + 1) << kFanOutBits, highest));
-        }
+        return;
+      }
+      const {begin: begins, end: ends, busy, kind} = levels[level - 1];
+      const bits = kFanOutBits * (level - 1);
+      const lowest = low >> bits;
+      const highest = (high - 1 >> bits) + 1;
+      for (let block = from; block < to; ++block) {
+        const left = (begins[block] - begin) * scale;
+        const right = (ends[block] - begin) * scale;
+        if (right - left < 1) line.dot((left + right) / 2, busy[block] * scale, kindPalette[kind[block]]);
+        else visit(level - 1, Math.max(block << kFanOutBits, lowest), Math.min((block + 1) << kFanOutBits, highest));
       }
     }
     const top = levels.length;
