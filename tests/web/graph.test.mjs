@@ -204,10 +204,102 @@ test('hostile names are texts', async () => {
   await page.close();
 });
 
+/** Layers that are the same, on each of some ranks; the last operation of a rank sends to the next. */
+function ranksOfLayers(ranks, layers) {
+  const nodes = [];
+  const edges = [];
+  for (let rank = 0; rank < ranks; ++rank) {
+    let last = null;
+    for (let layer = 0; layer < layers; ++layer) {
+      for (const op of ['norm', 'matmul']) {
+        const id = `${rank}:${layer}.${op}`;
+        nodes.push({id, name: `model.layers.${layer}.${op}`, type: 'COMP', op, layer: `model.layers.${layer}`, num_ops: 5000, tensor_size: 200, rank, node_id: nodes.length});
+        nodes.push({id: `${id}.out`, name: `model.layers.${layer}.${op}.out`, type: 'TENSOR', shape: [2, 8], dtype: 'f32', bytes: 64, rank});
+        if (last !== null) edges.push({source: last, target: id, key: 'data'});
+        edges.push({source: id, target: `${id}.out`, key: 'data'});
+        last = `${id}.out`;
+      }
+    }
+    nodes.push({id: `${rank}:end`, name: 'end', type: rank === 0 ? 'COMM_SEND_NODE' : 'COMM_RECV_NODE', op: rank === 0 ? 'send' : 'receive', rank, node_id: nodes.length});
+    edges.push({source: last, target: `${rank}:end`, key: 'data'});
+  }
+  for (let rank = 1; rank < ranks; ++rank) edges.push({source: `${rank - 1}:end`, target: `${rank}:end`, key: 'communication'});
+  return {directed: true, multigraph: true, graph: {}, nodes, edges};
+}
+
+test('ranks stand side by side with their messages, and layers that repeat are one box', async () => {
+  const page = await browser.open(draw('ranks', ranksOfLayers(3, 80)));
+  const seen = await page.evaluate(() => {
+    const {scene} = globalThis.nadiGraph;
+    return {frames: scene.frames.map((place) => ({title: scene.titleOf(place.item), ...place})),
+            boxes: scene.items.filter(({item}) => scene.isBox(item)).map(({item}) => scene.titleOf(item)),
+            messages: scene.edges.filter((edge) => edge.kind === 2).length, lines: scene.lines.count};
+  });
+  assert.deepEqual(seen.frames.map((each) => each.title), ['rank 0', 'rank 1', 'rank 2']);
+  for (const [left, right] of [[0, 1], [1, 2]]) {
+    assert.ok(seen.frames[left].x + seen.frames[left].width < seen.frames[right].x);
+    assert.equal(seen.frames[left].y, seen.frames[right].y);
+  }
+  assert.deepEqual(seen.boxes, Array(3).fill(['model.layers.0', 'model.layers.1\u201379 \u00d7 79']).flat());
+  assert.equal(seen.messages, 2);
+  // The fold has the sums of what is in it, and opens to the layers themselves.
+  const place = await placeOf(page, 'model.layers.1\u201379 \u00d7 79');
+  await page.mouse.click(place.x, place.y);
+  assert.match(await page.locator('#details').textContent(), /79 boxes that hold the same.*operations158.*work790.kFLOP, 32\.9.% of all.*intensity25\.0.FLOP\/B.*inputs \(1, 64.B\)/s);
+  await page.keyboard.press('e');
+  assert.ok((await page.evaluate(() => globalThis.nadiGraph.scene.items.length)) >= 79);
+  await page.close();
+});
+
+test('hits are told apart from what was not found, and closed boxes say how many they hold', async () => {
+  const page = await browser.open(file('ranks.html'));
+  await page.locator('#search').fill('layers.7.norm');
+  const marks = await page.evaluate(() => {
+    const {view, scene, data} = globalThis.nadiGraph;
+    view.draw();
+    const ratio = view.canvas.width / view.canvas.clientWidth;
+    const colorAt = (item) => {
+      const {x, y, width, height} = scene.places.get(item);
+      const at = [(x + width / 2 - view.left) * view.scale * ratio, (y + height - 4 - view.top) * view.scale * ratio];
+      return [...view.context.getImageData(Math.round(at[0]), Math.round(at[1]), 1, 1).data].slice(0, 3);
+    };
+    const boxes = scene.items.filter(({item}) => scene.isBox(item)).map(({item}) => item);
+    return {found: [...view.found].map(([item, hits]) => [data.titleOf(item), hits]), plain: colorAt(boxes[0]), hit: colorAt(boxes[1])};
+  });
+  assert.deepEqual(marks.found, Array(3).fill(['model.layers.1\u201379 \u00d7 79', 2]));
+  const brightness = (color) => color[0] + color[1] + color[2];
+  assert.ok(brightness(marks.plain) > brightness(marks.hit) + 100, JSON.stringify(marks));
+  await page.close();
+});
+
 test('an empty graph opens', async () => {
   const page = await browser.open(draw('empty', {directed: true, multigraph: true, graph: {}, nodes: [], edges: []}));
   assert.equal((await stateOf(page)).items, 0);
   await page.keyboard.press('f');
+  await page.close();
+});
+
+test('a hundred thousand open nodes are painted little by little, and moved', async () => {
+  const page = await browser.open(draw('wide', chain(100, 500)));
+  const painted = await page.evaluate(async () => {
+    const {scene, data, view} = globalThis.nadiGraph;
+    scene.openOnly(Array.from({length: data.boxCount}, (_, box) => box));
+    const count = scene.items.length;
+    view.fitAll();
+    view.zoom(2);
+    let frames = 0;
+    do {
+      await new Promise(requestAnimationFrame);
+      ++frames;
+    } while (view.canvas.dataset.drawn !== 'true' && frames < 1000);
+    const pixels = view.context.getImageData(0, 0, view.canvas.width, view.canvas.height).data;
+    const colors = new Set();
+    for (let i = 0; i < pixels.length; i += 4) colors.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
+    return {count, frames, colors: colors.size, kinds: view.colors.kinds.map((color) => colors.has(parseInt(color.slice(1), 16)))};
+  });
+  assert.equal(painted.count, 100000);
+  assert.ok(painted.frames > 1 && painted.frames < 1000, `${painted.frames} frames`);
+  assert.deepEqual(painted.kinds, [true, true, true]);
   await page.close();
 });
 

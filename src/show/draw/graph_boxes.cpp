@@ -1,7 +1,9 @@
 #include "nadi/draw/graph_boxes.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -57,7 +59,11 @@ class BoxTree {
       // What is before the numbered layers and what is behind them are two boxes, whatever they are called.
       const bool numbered = layer_number(node.layer).has_value();
       if (numbered) has_layers_.insert(at);
-      return inside(at, layer_box(node.layer), !numbered && has_layers_.contains(at) ? 1 : 0);
+      const std::string box = layer_box(node.layer);
+      at = inside(at, box, !numbered && has_layers_.contains(at) ? 1 : 0);
+      boxes_.all[at].is_layer = true;
+      return is_module_path(node.layer) ? inside_modules(at, std::string_view(node.layer).substr(box.size()))
+                                        : at;
     }
     if (without_layer_ <= kFew) return at;
     const std::size_t place = loose_[at]++;
@@ -66,6 +72,17 @@ class BoxTree {
       at = inside(at, format("nodes {}–{}", place / most * most, place / most * most + most - 1));
     return inside(at,
                   format("nodes {}–{}", place / kInABox * kInABox, place / kInABox * kInABox + kInABox - 1));
+  }
+
+  // Modules of a profile within its layers: ".BertAttention_11.LayerNorm_24".
+  std::uint32_t inside_modules(std::uint32_t at, std::string_view modules) {
+    while (!modules.empty()) {
+      modules.remove_prefix(1);
+      const std::size_t end = std::min(modules.find('.'), modules.size());
+      at = inside(at, std::string(modules.substr(0, end)));
+      modules.remove_prefix(end);
+    }
+    return at;
   }
 
   std::uint32_t inside(std::uint32_t parent, std::string title, int which = 0) {

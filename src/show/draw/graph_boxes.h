@@ -4,7 +4,8 @@
 //   boxes.all[boxes.of_node[i]].title        // "transformer.h.3"
 //
 // Boxes come behind the box that they are in. A level that would have one box is left out. Nodes without a
-// layer are boxed by their place, some dozens at a time, where they are many.
+// layer are boxed by their place, some dozens at a time, where they are many. Within the layers of a profile,
+// modules are boxes, too.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ inline constexpr std::uint32_t kNoBox = 0xFFFF'FFFF;
 struct GraphBox {
   std::string title;
   std::uint32_t parent = kNoBox;
+  bool is_layer = false;  // or a module that is no layer, outside of layers
 };
 
 struct GraphBoxes {

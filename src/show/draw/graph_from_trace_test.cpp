@@ -202,7 +202,24 @@ TEST(GraphBoxes, AreATreeOfLayers) {
   ASSERT_EQ(boxes.all.size(), 2u);
   EXPECT_EQ(boxes.all[0].title, "m.h.0");
   EXPECT_EQ(boxes.all[0].parent, kNoBox);
+  EXPECT_TRUE(boxes.all[0].is_layer);
   EXPECT_EQ(boxes.of_node[2], 1u);
+}
+
+TEST(GraphBoxes, HoldTheModulesOfAProfile) {
+  GraphView view;
+  view.ranks = {0};
+  for (const char* module :
+       {"Net_0.NetLayer_0.Attention_0.Linear_1", "Net_0.NetLayer_0.Attention_0", "Net_0.Linear_9"})
+    view.nodes.emplace_back().layer = module;
+  const GraphBoxes boxes = boxes_of(view);
+  ASSERT_EQ(boxes.all.size(), 4u);
+  EXPECT_EQ(boxes.all[boxes.of_node[0]].title, "Linear_1");
+  EXPECT_EQ(boxes.all[boxes.of_node[1]].title, "Attention_0");
+  EXPECT_EQ(boxes.all[boxes.of_node[0]].parent, boxes.of_node[1]);
+  EXPECT_EQ(boxes.all[boxes.all[boxes.of_node[1]].parent].title, "Net_0.NetLayer_0");
+  EXPECT_FALSE(boxes.all[boxes.of_node[1]].is_layer);
+  EXPECT_EQ(boxes.all[boxes.of_node[2]].title, "Net_0.Linear_9");
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ void write_graph_page(const GraphView& view, const std::filesystem::path& path, 
     for (const GraphBox& box : boxes.all) {
       block.write(texts.number(box.title));
       block.write(box.parent == kNoBox ? 0 : box.parent + 1);
+      block.write(box.is_layer ? 1 : 0);
     }
   }
   {

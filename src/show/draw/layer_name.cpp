@@ -64,6 +64,12 @@ std::string block_box(std::string_view layer) {
   return std::string(layer.substr(0, std::min(end, layer.size())));
 }
 
+bool is_module_path(std::string_view layer) {
+  const std::string_view first = layer.substr(0, layer.find('.'));
+  const std::size_t behind = first.rfind('_') + 1;
+  return behind > 1 && is_number(first.substr(behind));
+}
+
 std::string within_layer(std::string_view name) {
   const NumberedPart part = numbered_part(name);
   if (part.end > 0 && part.end + 1 < name.size()) return std::string(name.substr(part.end + 1));

@@ -23,6 +23,9 @@ std::string layer_box(std::string_view layer);
 // A part of the layer: one part behind the number.
 std::string block_box(std::string_view layer);
 
+// Whether it names modules of a profile: "BertModel_0.BertEncoder_0".
+bool is_module_path(std::string_view layer);
+
 // The name without what its box says already: "attn.c_proj" of "transformer.h.3.attn.c_proj".
 std::string within_layer(std::string_view name);
 

@@ -1,5 +1,7 @@
 // Figures for people.
 
+const kPrefixes = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
+
 /** Three significant figures: 1.23, 12.3, 123, 1230. @param {number} value */
 function threeFigures(value) {
   const size = Math.abs(value);
@@ -28,6 +30,16 @@ export function formatTime(nanoseconds) {
   return withPrefix(nanoseconds, 1000, ['ns', 'µs', 'ms', 's']);
 }
 
+/** A rate or a ratio, which is never a count: "25.0 FLOP/B", "1.23 k/s". @param {number} value @param {string} unit */
+export function formatRate(value, unit) {
+  let power = 0;
+  while (power + 1 < kPrefixes.length && Math.abs(value) >= 999.5) {
+    value /= 1000;
+    ++power;
+  }
+  return `${threeFigures(value)}\u202f${kPrefixes[power]}${unit}`;
+}
+
 /** "1.50 MiB". @param {number} bytes */
 export function formatBytes(bytes) {
   return withPrefix(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
@@ -35,7 +47,7 @@ export function formatBytes(bytes) {
 
 /** "12.3 GFLOP" with a unit, "12.3 G" without. @param {number} value @param {string} [unit] */
 export function formatAmount(value, unit = '') {
-  return withPrefix(value, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E'].map((prefix) => prefix + unit)).trim();
+  return withPrefix(value, 1000, kPrefixes.map((prefix) => prefix + unit)).trim();
 }
 
 /** 1234567 as "1,234,567". @param {number} value */

@@ -23,6 +23,8 @@ export class GraphCanvas {
     this.left = 0;  // of the scene, at the left edge of the canvas
     this.top = 0;
     this.selected = -1;
+    /** Pixels at the right over which details lie. */
+    this.covered = 0;
     /** Items with hits of a search, and how many. @type {Map<number, number>} */
     this.found = new Map();
     this.searching = false;
@@ -95,7 +97,7 @@ export class GraphCanvas {
     const place = this.scene.places.get(item);
     if (!place) return;
     this.scale = Math.max(this.scale, 0.7);
-    this.left = place.x + place.width / 2 - this.canvas.clientWidth / 2 / this.scale;
+    this.left = place.x + place.width / 2 - (this.canvas.clientWidth - this.covered) / 2 / this.scale;
     this.top = place.y + place.height / 2 - this.canvas.clientHeight / 2 / this.scale;
     this.redraw();
   }
@@ -184,6 +186,7 @@ export class GraphCanvas {
     const chosen = this.chosen.lines;
     if (chosen.length === 0) return;
     context.strokeStyle = context.fillStyle = colors.accent;
+    context.globalAlpha = 0.7;
     context.lineWidth = 3 / Math.max(this.scale, 0.25);
     context.beginPath();
     for (const at of chosen) lines.trace(context, at, false);
@@ -191,6 +194,7 @@ export class GraphCanvas {
     context.beginPath();
     for (const at of chosen) lines.head(context, at);
     context.fill();
+    context.globalAlpha = 1;
   }
 
   /** Outlines of what was found and of the chosen item; closed boxes say how many hits they hold. */

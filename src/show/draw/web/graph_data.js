@@ -42,9 +42,11 @@ export class GraphData {
     this.boxCount = reader.unsigned();
     this.boxTitle = new Uint32Array(this.boxCount);
     this.boxParent = new Int32Array(this.boxCount);
+    this.boxIsLayer = new Uint8Array(this.boxCount);
     for (let i = 0; i < this.boxCount; ++i) {
       this.boxTitle[i] = reader.unsigned();
       this.boxParent[i] = reader.unsigned() - 1;
+      this.boxIsLayer[i] = reader.unsigned();
     }
   }
 
@@ -109,6 +111,7 @@ export class GraphData {
     };
     this.boxTitle = longer(this.boxTitle, folds.map(({title}) => this.texts.add(title)));
     this.boxParent = longer(this.boxParent, folds.map(({parent}) => parent));
+    this.boxIsLayer = longer(this.boxIsLayer, folds.map(() => 0));
     folds.forEach(({members}, i) => members.forEach((box) => this.boxParent[box] = first + i));
     this.boxCount += folds.length;
     return new Set(folds.map((_, i) => first + i));

@@ -1,5 +1,6 @@
 // The page of a graph: boxes that open and close, pan, zoom, search, details.
 import {element} from './dom.js';
+import {formatCount} from './format.js';
 import {GraphCanvas} from './graph_canvas.js';
 import {readGraphData} from './graph_data.js';
 import {foundList, graphDetails, searchGraph} from './graph_details.js';
@@ -188,6 +189,7 @@ class GraphPage {
     this.scene.reveal(node);
     this.markFound();
     this.select(this.data.boxCount + node);
+    this.view.covered = this.panel.offsetWidth < this.view.canvas.clientWidth / 2 ? this.panel.offsetWidth : 0;
     this.view.center(this.data.boxCount + node);
   }
 
@@ -221,6 +223,7 @@ class GraphPage {
     if (this.found.length === 0) return;
     this.foundAt = (this.foundAt + 1) % this.found.length;
     this.goTo(this.found[this.foundAt]);
+    this.panel.prepend(element('p', {class: 'muted'}, `${formatCount(this.foundAt + 1)} of ${formatCount(this.found.length)} found`));
     this.view.current = this.scene.shownFor(this.found[this.foundAt]);
   }
 

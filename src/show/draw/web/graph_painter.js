@@ -5,7 +5,7 @@
 // The context is already turned to the scene's coordinates. What is small on the screen is painted plainly: blocks without
 // names, lines without heads.
 import {oneLine} from './dom.js';
-import {formatAmount, formatBytes, formatTime} from './format.js';
+import {formatAmount, formatBytes, formatCount, formatTime} from './format.js';
 import {kTensorNode} from './graph_data.js';
 import {kLineStyles} from './graph_lines.js';
 import {mixColors, pixelColor} from './timeline_palette.js';
@@ -21,7 +21,7 @@ const kPlain = 0.2;          // scale below which they are blocks
 const kSpecks = 0.07;        // scale below which they are specks, put down pixel by pixel
 const kInAPath = 400;
 const kMostLinesOnAScreen = 6000;
-const kFaint = 0.28;
+const kFaint = 0.38;
 const kLeastTitle = 11;      // pixels of the screen: titles of frames are never smaller
 
 /** Of how many lines one is drawn, where so many lie over each other that they are a grey anyway; the same all over the scene. */
@@ -230,8 +230,8 @@ function nodeLines(data, node) {
 
 function boxLines(scene, box) {
   const counts = [];
-  if (scene.boxOps[box]) counts.push(scene.boxOps[box] + (scene.boxOps[box] === 1 ? ' operation' : ' operations'));
-  if (scene.boxCommunications[box]) counts.push(scene.boxCommunications[box] + ' comm.');
+  if (scene.boxOps[box]) counts.push(formatCount(scene.boxOps[box]) + (scene.boxOps[box] === 1 ? ' operation' : ' operations'));
+  if (scene.boxCommunications[box]) counts.push(formatCount(scene.boxCommunications[box]) + ' comm.');
   const figures = [];
   if (scene.boxFlops[box] > 1) figures.push(formatAmount(scene.boxFlops[box], 'FLOP'));
   if (scene.boxSent[box] > 0) figures.push(formatBytes(scene.boxSent[box]) + ' sent');

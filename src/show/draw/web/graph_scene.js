@@ -1,6 +1,6 @@
 // What is to be seen of a graph: boxes that are closed, and the inside of those that are open, with their places.
 // Items are boxes (numbers below boxCount) and nodes (boxCount + node).
-import {kCommunicationEdge, kTensorNode} from './graph_data.js';
+import {kCommunicationEdge, kCommunicationNode, kTensorNode} from './graph_data.js';
 import {foldRepeats} from './graph_folds.js';
 import {GraphGrid} from './graph_grid.js';
 import {layoutGraph, sideBySide} from './graph_layout.js';
@@ -15,30 +15,72 @@ const kTitleHeight = 26;
 // So many items are open at the start.
 const kOpenAtStart = 300;
 
-/** Nodes so that edges go forward, as far as there are no cycles; those in cycles come last. */
+/**
+ * Nodes so that edges go forward, as far as there are no cycles; those in cycles come last. Of what may come next, that comes
+ * which the trace has first: a receive of the backward pass waits for nothing, and yet comes behind the forward pass.
+ */
 function forwardOrder(data) {
-  const waits = new Int32Array(data.nodeCount);
+  const {nodeCount} = data;
+  const waits = new Int32Array(nodeCount);
   for (let edge = 0; edge < data.edgeCount; ++edge) if (data.edgeKind[edge] !== kCommunicationEdge) ++waits[data.to[edge]];
-  const order = [];
-  const done = new Uint8Array(data.nodeCount);
-  const ready = [];
-  for (let first = 0; first < data.nodeCount; ++first) {
-    if (waits[first] > 0 || done[first]) continue;
-    ready.push(first);
-    while (ready.length > 0) {
-      const node = ready.pop();
-      if (done[node]) continue;
-      done[node] = 1;
-      order.push(node);
-      const next = data.outgoing.of(node);
-      for (let i = next.length - 1; i >= 0; --i) {
-        const edge = next[i];
-        if (data.edgeKind[edge] !== kCommunicationEdge && --waits[data.to[edge]] === 0) ready.push(data.to[edge]);
-      }
-    }
+  // A tensor stands right behind who writes it, or right before its first reader.
+  const turn = Float64Array.from({length: nodeCount}, (_, node) => 3 * node + 1);
+  for (let node = 0; node < nodeCount; ++node) {
+    if (data.kind[node] !== kTensorNode) continue;
+    const [written, read] = [data.incoming.of(node), data.outgoing.of(node)];
+    if (written.length > 0) turn[node] = 3 * data.from[written[0]] + 2;
+    else if (read.length > 0) turn[node] = 3 * read.reduce((least, edge) => Math.min(least, data.to[edge]), Infinity);
   }
-  for (let node = 0; node < data.nodeCount; ++node) if (!done[node]) order.push(node);
+  const order = [];
+  const done = new Uint8Array(nodeCount);
+  const ready = new TurnHeap(turn);
+  for (let node = 0; node < nodeCount; ++node) if (waits[node] === 0) ready.push(node);
+  while (ready.size > 0) {
+    const node = ready.pop();
+    done[node] = 1;
+    order.push(node);
+    for (const edge of data.outgoing.of(node)) if (data.edgeKind[edge] !== kCommunicationEdge && --waits[data.to[edge]] === 0) ready.push(data.to[edge]);
+  }
+  for (let node = 0; node < nodeCount; ++node) if (!done[node]) order.push(node);
   return order;
+}
+
+/** Nodes of which the one whose turn is first comes out first. */
+class TurnHeap {
+  /** @param {Float64Array} turn by node */
+  constructor(turn) {
+    this.turn = turn;
+    this.nodes = new Uint32Array(turn.length);
+    this.size = 0;
+  }
+
+  /** @param {number} node */
+  push(node) {
+    const {nodes, turn} = this;
+    let at = this.size++;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (turn[nodes[above]] <= turn[node]) break;
+      nodes[at] = nodes[above];
+      at = above;
+    }
+    nodes[at] = node;
+  }
+
+  pop() {
+    const {nodes, turn} = this;
+    const first = nodes[0];
+    const last = nodes[--this.size];
+    let at = 0;
+    for (let below = 1; below < this.size; below = 2 * at + 1) {
+      if (below + 1 < this.size && turn[nodes[below + 1]] < turn[nodes[below]]) ++below;
+      if (turn[last] <= turn[nodes[below]]) break;
+      nodes[at] = nodes[below];
+      at = below;
+    }
+    nodes[at] = last;
+    return first;
+  }
 }
 
 export class GraphScene {
@@ -107,16 +149,25 @@ export class GraphScene {
     this.boxCommunications = sums();
     this.boxTensors = sums();
     this.boxFlops = sums();
+    this.boxBytes = sums();
     this.boxSent = sums();
     this.boxTime = sums();
+    this.whole = {flops: 0, sent: 0, time: 0};
     for (let node = 0; node < data.nodeCount; ++node) {
+      if (data.kind[node] !== kTensorNode) {
+        this.whole.flops += Math.max(0, data.flops[node]);
+        this.whole.time += Math.max(0, data.time[node]);
+        if (data.kind[node] === kCommunicationNode) this.whole.sent += Math.max(0, data.bytes[node]);
+      }
       for (let box = data.box[node]; box >= 0; box = data.boxParent[box]) {
         if (data.kind[node] === kTensorNode) {
           ++this.boxTensors[box];
           continue;
         }
-        if (data.kind[node] === 1) ++this.boxOps[box];
-        else {
+        if (data.kind[node] !== kCommunicationNode) {
+          ++this.boxOps[box];
+          this.boxBytes[box] += Math.max(0, data.bytes[node]);
+        } else {
           ++this.boxCommunications[box];
           this.boxSent[box] += Math.max(0, data.bytes[node]);
         }
@@ -124,6 +175,30 @@ export class GraphScene {
         this.boxTime[box] += Math.max(0, data.time[node]);
       }
     }
+  }
+
+  /** Nodes in a box, tensors from elsewhere that they read, and tensors of theirs that others read: the largest first. @param {number} box */
+  insideAndAround(box) {
+    const {data} = this;
+    const boxes = new Uint8Array(data.boxCount);
+    for (let each = 0; each < data.boxCount; ++each) for (let at = each; at >= 0; at = data.boxParent[at]) if (at === box) boxes[each] = 1;
+    const isIn = (node) => data.box[node] >= 0 && boxes[data.box[node]] === 1;
+    const [nodes, into, outOf] = [[], new Set(), new Set()];
+    for (let node = 0; node < data.nodeCount; ++node) {
+      if (!isIn(node)) continue;
+      nodes.push(node);
+      // Parameters are where their first reader is, and go in all the same.
+      if (this.isOutside[node]) into.add(node);
+    }
+    for (let edge = 0; edge < data.edgeCount; ++edge) {
+      if (data.edgeKind[edge] !== 0) continue;
+      const [from, to] = [data.from[edge], data.to[edge]];
+      if (isIn(from) === isIn(to)) continue;
+      if (isIn(to)) into.add(from);
+      else if (!this.isOutside[from]) outOf.add(from);
+    }
+    const largest = (set) => [...set].sort((a, b) => data.bytes[b] - data.bytes[a]);
+    return {nodes, into: largest(into), outOf: largest(outOf)};
   }
 
   /**
@@ -137,7 +212,7 @@ export class GraphScene {
       const next = [];
       for (const box of level) {
         const inner = this.children[box];
-        if (!inner.some((item) => this.isBox(item)) || this.isRepeat[box] || this.folds.has(box) || shown + inner.length > kOpenAtStart) continue;
+        if (!inner.some((item) => this.isBox(item)) || this.data.boxIsLayer[box] || this.isRepeat[box] || this.folds.has(box) || shown + inner.length > kOpenAtStart) continue;
         this.open[box] = 1;
         shown += inner.length;
         for (const item of inner) if (this.isBox(item)) next.push(item);
