@@ -66,6 +66,11 @@ constexpr FlagWording kWordings[]{
      "write the traces of fewer ranks with --ranks 0,8-15, or without tensors with --tensors none; "
      "--max-bytes "
      "SIZE sets another limit"},
+    {"a report is made of folders of other scripts, too",
+     "'nadi job report' takes folders of other scripts, too"},
+    {"name another folder of jobs", "--outputs names another folder"},
+    {"say where the folders of jobs are", "--outputs says where the folders of jobs are"},
+    {"compare two of them", "--compare shows two of them"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

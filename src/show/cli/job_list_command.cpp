@@ -6,12 +6,11 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/version.h"
-#include "nadi/cli/chosen_job.h"
+#include "nadi/cli/outputs_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/jobs_report.h"
-#include "nadi/scheduler/job_folder.h"
-#include "nadi/scheduler/slurm_client.h"
+#include "nadi/supervision/job_list_question.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
 
@@ -34,32 +33,26 @@ void add_job_list_flags(Flags& flags) {
 }
 
 void run_job_list(const Flags& flags, Console& console) {
-  const ListOptions options{.ended = flags.given("--all"),
-                            .user = flags.text("--user").value_or(""),
-                            .every_user = flags.given("--all-users")};
+  JobListQuestion question{.which = {.ended = flags.given("--all"),
+                                     .user = flags.text("--user").value_or(""),
+                                     .every_user = flags.given("--all-users")}};
   const std::string_view scheduler = kSchedulers[flags.choice("--scheduler").value_or(0)];
-  const SchedulerOptions where{.outputs = outputs_flag(flags), .everywhere = !flags.given("--outputs")};
-  std::vector<JobStatus> jobs;
-  if (scheduler != "slurm") jobs = make_scheduler(SchedulerKind::kLocal, where)->list(options);
-  if (scheduler == "slurm" || (scheduler == "auto" && SlurmClient::is_there())) {
-    try {
-      const auto slurm = make_scheduler(SchedulerKind::kSlurm, where);
-      for (JobStatus& job : slurm->list(options)) jobs.push_back(std::move(job));
-      for (const std::string& note : slurm->notes()) console.warnings() << format("warning: {}\n", note);
-    } catch (const Error& error) {
-      // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
-      // then.
-      if (scheduler == "slurm") throw;
-      console.warnings() << format("warning: jobs of Slurm are not shown: {}\n  hint: {}\n", error.what(),
-                                   "--scheduler local shows jobs of this machine alone");
-    }
-  }
-  const ReportTable table = jobs_table(jobs);
+  if (scheduler != "auto")
+    question.scheduler = scheduler == "slurm" ? SchedulerKind::kSlurm : SchedulerKind::kLocal;
+  if (flags.given("--outputs")) question.outputs = outputs_flag(flags);
+  const JobListAnswer answer = list_jobs(question);
+  for (const std::string& note : answer.notes) console.warnings() << format("warning: {}\n", note);
+  if (!answer.slurm_problem.empty())
+    console.warnings() << format(
+        "warning: jobs of Slurm are not shown: {}\n  hint: --scheduler local shows jobs of this machine "
+        "alone\n",
+        answer.slurm_problem);
+  const ReportTable table = jobs_table(answer.jobs);
   if (flags.given("--json"))
     console.out << dump_json(Json{{"nadi_version", version()}, {"jobs", table_json(table)}});
-  else if (jobs.empty())
-    console.out << (options.ended ? "no jobs\n"
-                                  : "no jobs that wait or run; --all shows those that have ended\n");
+  else if (answer.jobs.empty())
+    console.out << (question.which.ended ? "no jobs\n"
+                                         : "no jobs that wait or run; --all shows those that have ended\n");
   else
     console.out << table_text(
         table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});

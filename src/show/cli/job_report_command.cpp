@@ -1,55 +1,23 @@
 // nadi job report
-#include <chrono>
-#include <filesystem>
 #include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/chosen_job.h"
+#include "nadi/cli/outputs_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/job_page.h"
 #include "nadi/draw/job_timeline.h"
-#include "nadi/job_report/folder_report.h"
 #include "nadi/job_report/job_report_json.h"
 #include "nadi/report/job_report_text.h"
-#include "nadi/scheduler/job_folder.h"
+#include "nadi/supervision/job_report_question.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 
 namespace nadi::inline show {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::vector<fs::path> folders_of(const std::vector<std::string>& words, const fs::path& outputs) {
-  std::vector<fs::path> folders;
-  for (const std::string& word : words) {
-    const std::optional<fs::path> folder = find_job_folder(word, outputs);
-    if (!folder)
-      throw usage_error(
-          format("there is no job and no folder {}", word),
-          format("give a folder that has <node>.out, or a job whose folder lies in {}; --outputs names "
-                 "another one",
-                 outputs.string()));
-    if (const auto runs = runs_of_sweep(*folder); !runs.empty())
-      throw usage_error(format("job {} is a sweep, and each run has its own report", word),
-                        format("runs: {}; --compare shows two of them", fmt::join(runs, ", ")));
-    folders.push_back(*folder);
-  }
-  return folders;
-}
-
-JobReport read_report(const std::vector<fs::path>& folders, FolderReportOptions options, Console& console) {
-  ProgressLine progress(console, "logs", steady_clock());
-  options.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
-  return report_of_folders(folders, options);
-}
 
 std::optional<TimelineView> timeline_of(const JobReport& report, Console& console) {
   std::string problem;
@@ -91,16 +59,17 @@ void run_job_report(const Flags& flags, Console& console) {
   const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
   // A page that cannot be written is refused before gigabytes are read.
   if (const auto file = flags.text("--output")) AtomicFile(*file, overwrite);
-  const fs::path outputs = outputs_flag(flags);
-  const std::optional<fs::path> plan =
-      flags.given("--plan") ? std::optional<fs::path>(*flags.text("--plan")) : std::nullopt;
-  const std::optional<fs::path> from =
-      flags.given("--from") ? std::optional<fs::path>(*flags.text("--from")) : std::nullopt;
-  const JobReport report =
-      read_report(folders_of(flags.positionals(), outputs), {.plan = plan, .old_settings = from}, console);
-  std::optional<JobReport> other;
-  if (flags.given("--compare"))
-    other = read_report(folders_of(flags.texts("--compare"), outputs), {}, console);
+  JobReportQuestion question{
+      .jobs = flags.positionals(), .compared_with = flags.texts("--compare"), .outputs = outputs_flag(flags)};
+  if (const auto plan = flags.text("--plan")) question.plan = *plan;
+  if (const auto from = flags.text("--from")) question.old_settings = *from;
+  const JobReportAnswer answer = [&] {
+    ProgressLine progress(console, "logs", steady_clock());
+    question.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+    return report_job(question);
+  }();
+  const JobReport& report = answer.report;
+  const JobReport* const other = answer.other ? &*answer.other : nullptr;
 
   const bool json = flags.given("--json");
   const auto page = flags.text("--output");
@@ -108,17 +77,15 @@ void run_job_report(const Flags& flags, Console& console) {
   if (json || page) timeline = timeline_of(report, console);
   std::optional<Bytes> page_size;
   if (page)
-    page_size = write_job_page({.report = &report,
-                                .compared_with = other ? &*other : nullptr,
-                                .timeline = timeline ? &*timeline : nullptr},
-                               *page, overwrite);
+    page_size = write_job_page(
+        {.report = &report, .compared_with = other, .timeline = timeline ? &*timeline : nullptr}, *page,
+        overwrite);
   if (json) {
-    console.out << job_report_json(report,
-                                   {.compared_with = other ? &*other : nullptr,
-                                    .timeline = timeline ? job_timeline_json(*timeline) : Json(nullptr)});
+    console.out << job_report_json(
+        report,
+        {.compared_with = other, .timeline = timeline ? job_timeline_json(*timeline) : Json(nullptr)});
   } else {
-    print_job_report(report, console.out,
-                     {.style = style_for(console), .compared_with = other ? &*other : nullptr});
+    print_job_report(report, console.out, {.style = style_for(console), .compared_with = other});
     if (page_size) console.out << format("\n{} ({})\n", *page, to_string(*page_size));
   }
 }

@@ -5,9 +5,10 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/version.h"
-#include "nadi/cli/chosen_job.h"
+#include "nadi/cli/outputs_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/supervision/chosen_job.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {

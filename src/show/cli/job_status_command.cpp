@@ -5,10 +5,11 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/version.h"
-#include "nadi/cli/chosen_job.h"
+#include "nadi/cli/outputs_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/jobs_report.h"
+#include "nadi/supervision/chosen_job.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {

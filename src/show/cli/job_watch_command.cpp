@@ -11,14 +11,12 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/parse_duration.h"
-#include "nadi/cli/status_poller.h"
-#include "nadi/cli/watched_job.h"
+#include "nadi/cli/outputs_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job_log/job_follower.h"
 #include "nadi/report/job_result_text.h"
 #include "nadi/report/watch_report.h"
-#include "nadi/scheduler/job_folder.h"
+#include "nadi/supervision/job_watch.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/full_screen.h"
 #include "nadi/terminal/output_stream.h"
@@ -32,113 +30,7 @@ using WatchClock = std::chrono::steady_clock;
 constexpr int kUnhealthyExitCode = 1;
 // While it catches up with long logs, a frame comes at least so often.
 constexpr Nanoseconds kMostReading{120'000'000};
-// Slurm's controller is asked by everybody on a cluster.
-constexpr milliseconds kLeastStatusInterval{5000};
-constexpr milliseconds kStatusPatience{20'000};
 constexpr milliseconds kKeyPatience{100};
-constexpr auto kTimersEvery = std::chrono::seconds(20);
-
-// Reads and judges, again and again.
-class Watcher {
- public:
-  Watcher(WatchedJob job, milliseconds interval, const HealthLimits& limits)
-      : limits_(limits),
-        title_(std::move(job.title)),
-        asked_(std::move(job.asked)),
-        scheduler_problem_(std::move(job.scheduler_problem)),
-        watched_by_scheduler_(job.scheduler != nullptr),
-        poller_(std::move(job.scheduler), job.id, std::max(interval, kLeastStatusInterval)),
-        follower_(std::move(job.folders)) {}
-
-  // `reading`: at most this long; nothing means until all is read.
-  WatchedState look(std::optional<Nanoseconds> reading, milliseconds patience, bool last) {
-    const bool was_whole = whole_;
-    const bool news = follower_.refresh({.most_time = reading, .unfinished_lines = last});
-    const JobLog& log = follower_.log();
-    whole_ = log.read >= log.size;
-    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    const NodeLog* const node = iteration_node(log);
-    const std::int64_t line = node != nullptr && node->newest ? node->newest->line : 0;
-    if (line != newest_line_) {
-      if (was_whole && looked_) progress_seen_ = now;
-      newest_line_ = line;
-    }
-    if (news || !looked_) read_timers_of(node, last);
-    looked_ = true;
-    StatusPoller::Answer answer = poller_.answer(patience);
-    if (answer.problem.empty()) answer.problem = scheduler_problem_;
-    const JobObservation seen{.log = log,
-                              .status = answer.status,
-                              .asked = asked_,
-                              .now = now,
-                              .progress_seen = progress_seen_,
-                              .timers = timers_};
-    WatchedState state{
-        .log = log, .title = title_, .status = answer.status, .status_problem = answer.problem, .now = now};
-    state.progress = progress_of(seen, limits_);
-    if (answer.status && nadi::has_ended(answer.status->state)) state.progress.left.reset();
-    state.runs = runs_now(seen);
-    // Half-read logs are no reason for an alarm.
-    if (whole_) {
-      state.findings = job_findings(seen, limits_);
-      state.verdicts = four_rules(seen, state.findings);
-      // Nobody knows when a job that stands is done.
-      const bool stands = std::ranges::any_of(state.findings, [](const HealthFinding& finding) {
-        return finding.rule == HealthRule::kNoProgress && finding.severity != HealthSeverity::kNote;
-      });
-      if (stands || (answer.status && answer.status->state == JobState::kSuspended))
-        state.progress.left.reset();
-    }
-    return state;
-  }
-
-  bool whole() const { return whole_; }
-  const std::vector<AskedSetting>& asked() const { return asked_; }
-
-  // Nothing more will come.
-  bool has_ended(const WatchedState& state) const {
-    if (state.status && state.status->state != JobState::kUnknown)
-      return nadi::has_ended(state.status->state);
-    if (watched_by_scheduler_ && state.log.nodes.empty()) return false;
-    return state.progress.done || !state.runs;
-  }
-
- private:
-  // Blocks of timers can have megabytes: not at every frame.
-  void read_timers_of(const NodeLog* node, bool at_once) {
-    if (node == nullptr || node->points.empty() || !whole_) return;
-    const auto now = WatchClock::now();
-    if (!at_once && timers_at_ && now - *timers_at_ < kTimersEvery) return;
-    timers_at_ = now;
-    // The block behind the newest line may still be written.
-    const std::size_t count = node->points.size();
-    for (const std::size_t back : {std::size_t{2}, std::size_t{1}}) {
-      if (count < back) continue;
-      try {
-        LoggedIteration timers = read_timers(*node, node->points[count - back]);
-        if (timers.timers.empty()) continue;
-        timers_ = std::move(timers);
-        return;
-      } catch (const Error&) {
-        return;  // the file was replaced meanwhile: the next look reads it again
-      }
-    }
-  }
-
-  HealthLimits limits_;
-  std::string title_;
-  std::vector<AskedSetting> asked_;
-  std::string scheduler_problem_;
-  bool watched_by_scheduler_;
-  StatusPoller poller_;
-  JobFollower follower_;
-  bool looked_ = false;
-  bool whole_ = false;
-  std::int64_t newest_line_ = -1;
-  std::optional<std::chrono::sys_seconds> progress_seen_;
-  std::optional<LoggedIteration> timers_;
-  std::optional<WatchClock::time_point> timers_at_;
-};
 
 void wait_for(milliseconds time, const Console& console) {
   constexpr milliseconds kTick{100};
@@ -150,22 +42,12 @@ void wait_for(milliseconds time, const Console& console) {
   console.check_interrupted();
 }
 
-bool has_logs(const std::filesystem::path& folder) {
-  std::error_code problem;
-  for (std::filesystem::directory_iterator entry(folder, problem), end; !problem && entry != end;
-       entry.increment(problem)) {
-    const std::filesystem::path extension = entry->path().extension();
-    if (extension == ".out" || extension == ".err" || extension == ".gpu") return true;
-  }
-  return false;
-}
-
 void end_with(const WatchedState& state) {
   if (!is_healthy(state.findings)) throw SaidFailure{kUnhealthyExitCode};
 }
 
-void once(Watcher& watcher, bool json, Console& console) {
-  const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
+void once(JobWatch& watcher, bool json, Console& console) {
+  const WatchedState state = watcher.look();
   if (json)
     console.out << dump_json(watch_json(state));
   else
@@ -174,11 +56,11 @@ void once(Watcher& watcher, bool json, Console& console) {
 }
 
 // A line when something changed, and each finding when it is new.
-void lines(Watcher& watcher, milliseconds pause, bool json, Console& console) {
+void lines(JobWatch& watcher, milliseconds pause, bool json, Console& console) {
   std::string before, problem;
   std::set<std::string> known;
   for (;;) {
-    const WatchedState state = watcher.look(std::nullopt, kStatusPatience, false);
+    const WatchedState state = watcher.look({.last = false});
     if (state.status_problem != problem && !state.status_problem.empty())
       console.warnings() << format("warning: the scheduler: {}\n", state.status_problem);
     problem = state.status_problem;
@@ -253,7 +135,7 @@ bool act(ScreenKey key, const WatchedState& state, ScreenView& view) {
   return true;
 }
 
-void screen(Watcher& watcher, milliseconds pause, int output, Console& console) {
+void screen(JobWatch& watcher, milliseconds pause, int output, Console& console) {
   std::optional<WatchedState> state;
   {
     FullScreen full(STDIN_FILENO, output);
@@ -261,7 +143,7 @@ void screen(Watcher& watcher, milliseconds pause, int output, Console& console) 
     auto next = WatchClock::now();
     for (bool stays = true; stays && !console.interrupted();) {
       if (WatchClock::now() >= next) {
-        state.emplace(watcher.look(kMostReading, milliseconds(0), false));
+        state.emplace(watcher.look({.reading = kMostReading, .patience = milliseconds(0)}));
         next = WatchClock::now() + (watcher.whole() ? pause : milliseconds(0));
       }
       const ScreenSize size = full.size();
@@ -298,7 +180,7 @@ void add_job_watch_flags(Flags& flags) {
               "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
               "job.json in the folder, if it is there");
   flags.toggle("--json", "print JSON: one object with --once, else one in a line for each look");
-  flags.value("--outputs", "FOLDER", "where the folders of jobs are", std::string(kDefaultJobOutputs));
+  add_outputs_flag(flags);
 }
 
 void run_job_watch(const Flags& flags, Console& console) {
@@ -308,31 +190,24 @@ void run_job_watch(const Flags& flags, Console& console) {
     throw usage_error(format("--interval is {}, at least {}", interval, kShortestInterval));
   const milliseconds pause(static_cast<std::int64_t>(interval * 1000));
   const bool json = flags.given("--json");
-  WatchedJob job = find_watched_job(flags.positionals(),
-                                    flags.text("--outputs").value_or(std::string(kDefaultJobOutputs)));
-  if (const auto from = flags.text("--from")) job.asked = asked_settings(std::filesystem::path(*from));
-  if (job.scheduler == nullptr) {
-    // Only a folder: there must be logs in it.
-    for (const std::filesystem::path& folder : job.folders)
-      if (!has_logs(folder))
-        throw input_error({.file = folder.string()}, "no logs of a job",
-                          "a job's folder has <node>.out, <node>.err and <node>.gpu");
-  }
-  HealthLimits limits{.startup = start_patience(job.predicted_step)};
+  JobWatchQuestion question{.jobs = flags.positionals(),
+                            .outputs = outputs_flag(flags),
+                            .old_settings = flags.text("--from").value_or(""),
+                            .interval = pause};
   if (const auto text = flags.text("--start-patience")) {
     const auto time = parse_duration(*text);
     constexpr std::int64_t kSecond = 1'000'000'000;
     if (!time || time->count() < kSecond)
       throw usage_error(format("--start-patience: '{}' is not a duration of a second or more", *text),
                         "for example 90s or 30min");
-    limits.startup = std::chrono::seconds(time->count() / kSecond);
+    question.start_patience = std::chrono::seconds(time->count() / kSecond);
   }
-  Watcher watcher(std::move(job), pause, limits);
+  JobWatch watcher(question);
   const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
   if (flags.given("--all")) {
     if (json)
       throw usage_error("--all and --json contradict each other", "--once --json has the job as JSON");
-    const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
+    const WatchedState state = watcher.look();
     print_job_result(state, watcher.asked(), console.out, style_for(console));
     end_with(state);
   } else if (flags.given("--once")) {

@@ -2,32 +2,16 @@
 // terminal.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "nadi/base/json.h"
-#include "nadi/job_health/four_rules.h"
-#include "nadi/job_health/job_health.h"
+#include "nadi/supervision/job_watch.h"
 #include "nadi/tables/report_style.h"
 
 namespace nadi::inline show {
-
-// A job as it was at one moment. The log must outlive it.
-struct WatchedState {
-  const JobLog& log;
-  std::string title = {};  // id and name, or the folder
-  std::optional<JobStatus> status = {};
-  std::string status_problem = {};  // why the scheduler says nothing, or what it left out
-  JobProgress progress = {};
-  std::vector<HealthFinding> findings = {};
-  std::vector<JobVerdict> verdicts = {};  // of the four rules; empty while logs are read
-  bool runs = false;
-  std::chrono::sys_seconds now = {};
-};
 
 // "running, iteration 120 of 500 (24 %), 1.40 s each, 9 min left, loss 9.2500, GPUs 97 %, healthy", without a
 // newline.

@@ -9,7 +9,7 @@
 
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 
 class StatusPoller {
  public:
@@ -31,4 +31,4 @@ class StatusPoller {
   std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
 };
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

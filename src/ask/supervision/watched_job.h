@@ -1,4 +1,4 @@
-// The job that `job watch` and `job logs` are about: an id, or one or more folders, ours or those of other
+// The job that is watched, or whose output is read: an id, or one or more folders, ours or those of other
 // scripts.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "nadi/job_log/setting_comparison.h"
 #include "nadi/scheduler/scheduler.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 
 struct WatchedJob {
   std::string title = {};                           // "job 12 (gpt2-a10)", or the folder
@@ -29,4 +29,4 @@ struct WatchedJob {
 // is neither.
 WatchedJob find_watched_job(const std::vector<std::string>& words, const std::filesystem::path& outputs);
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,4 +1,4 @@
-#include "nadi/cli/status_poller.h"
+#include "nadi/supervision/status_poller.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -6,7 +6,7 @@
 
 #include "nadi/base/error.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 
 struct StatusPoller::Shared {
   std::mutex mutex;
@@ -54,4 +54,4 @@ StatusPoller::Answer StatusPoller::answer(std::chrono::milliseconds patience) {
   return shared_->answer;
 }
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,20 +1,10 @@
-#include "nadi/cli/chosen_job.h"
+#include "nadi/supervision/chosen_job.h"
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/command_line/flags.h"
 #include "nadi/scheduler/job_folder.h"
 
-namespace nadi::inline show {
-
-void add_outputs_flag(Flags& flags) {
-  flags.value("--outputs", "FOLDER", "where the folders of jobs are: \"outputs\" of the job file",
-              std::string(kDefaultJobOutputs));
-}
-
-std::filesystem::path outputs_flag(const Flags& flags) {
-  return flags.text("--outputs").value_or(std::string(kDefaultJobOutputs));
-}
+namespace nadi::inline ask {
 
 ChosenJob choose_job(const std::string& job, const std::filesystem::path& outputs) {
   ChosenJob chosen{.scheduler = nullptr, .id = job, .folder = find_job_folder(job, outputs)};
@@ -24,7 +14,7 @@ ChosenJob choose_job(const std::string& job, const std::filesystem::path& output
     const auto submitted = read_submitted_job(*chosen.folder);
     if (!submitted && chosen.folder != outputs / job)
       throw usage_error(format("{} is not the folder of a job that 'nadi job submit' started", job),
-                        "it has no submitted.json; 'nadi job report' takes folders of other scripts, too");
+                        "it has no submitted.json; a report is made of folders of other scripts, too");
     if (submitted) {
       kind = submitted->scheduler;
       chosen.id = submitted->id;
@@ -35,4 +25,4 @@ ChosenJob choose_job(const std::string& job, const std::filesystem::path& output
   return chosen;
 }
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

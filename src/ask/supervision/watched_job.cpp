@@ -1,4 +1,4 @@
-#include "nadi/cli/watched_job.h"
+#include "nadi/supervision/watched_job.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "nadi/plan/plan_file.h"
 #include "nadi/scheduler/job_folder.h"
 
-namespace nadi::inline show {
+namespace nadi::inline ask {
 namespace {
 
 // "12", "12_3", "12+1".
@@ -27,9 +27,8 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
     const auto folder = find_job_folder(word, outputs);
     if (!folder) {
       if (!is_job_id(word))
-        throw usage_error(
-            format("{} is neither a folder nor the id of a job", quote_for_message(word)),
-            format("ids are looked for in {}; --outputs names another folder", outputs.string()));
+        throw usage_error(format("{} is neither a folder nor the id of a job", quote_for_message(word)),
+                          format("ids are looked for in {}; name another folder of jobs", outputs.string()));
       if (job.scheduler == nullptr) {
         job.scheduler = make_scheduler(SchedulerKind::kSlurm, {.outputs = outputs});
         job.id = word;
@@ -67,4 +66,4 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
   return job;
 }
 
-}  // namespace nadi::inline show
+}  // namespace nadi::inline ask

@@ -1,4 +1,4 @@
-#include "nadi/cli/job_failure.h"
+#include "nadi/report/job_failure.h"
 
 #include <algorithm>
 
