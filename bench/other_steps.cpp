@@ -128,6 +128,9 @@ void print_a10_step(const std::string& layer_times) {
                             .dtype = DType::kF16,
                             .fused_attention = cluster.attention != "unfused"};
   const StagePrograms programs(config, request, plan);
+  const Framework& megatron = *find_framework("megatron-2022");
+  StepRequest by_megatron = request;
+  by_megatron.layout = megatron.layout;
   SimulationOptions options;
   options.overlap.gradient_dtype = DType::kF16;
   const auto print_step = [&](const char* what, const StagePrograms& of) {
@@ -140,14 +143,14 @@ void print_a10_step(const std::string& layer_times) {
   print_step("GPT-2 XL", programs);
   // What ran: Megatron-LM, whose exchanges stop host and device, and a model with fewer heads, whose scores
   // are fewer.
-  options.overlap = find_framework("megatron-2022")->overlap;
+  options.overlap = megatron.overlap;
   options.overlap.gradient_dtype = DType::kF16;
-  print_step("GPT-2 XL by Megatron-LM", programs);
+  print_step("GPT-2 XL by Megatron-LM", StagePrograms(config, by_megatron, plan));
   ModelConfig as_measured = config;
   as_measured.heads = as_measured.kv_heads = 16;
   as_measured.head_width = config.width / as_measured.heads;
   print_step("GPT-2 XL by Megatron-LM with 16 heads in place of 25, as FASOP ran it,",
-             StagePrograms(as_measured, request, plan));
+             StagePrograms(as_measured, by_megatron, plan));
   if (!std::filesystem::exists(layer_times)) {
     std::printf("skipped: no layer times in %s\n", layer_times.c_str());
     return;

@@ -111,6 +111,7 @@ PublishedRow megatron_row(std::string_view version, std::int64_t global_batch, s
   PublishedRow row;
   row.request.dtype = DType::kF16;
   row.request.fused_attention = framework.fused_attention.value_or(true);
+  row.request.layout = framework.layout;
   row.request.batch_size = global_batch;
   row.plan.micro_batches = micro_batch;  // both are divided once the plan is known
   row.overlap = framework.overlap;

@@ -145,7 +145,8 @@ struct Stages {
 };
 
 Stages stages_of(const ModelConfig& config, const Plan& plan) {
-  const StepRequest request{.batch_size = plan.micro_batches, .seq_length = 16, .bucket_elements = 50};
+  const StepRequest request{
+      .batch_size = plan.micro_batches, .seq_length = 16, .layout = {.bucket_elements = 50}};
   std::vector<Program> programs;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage)
     programs.push_back(build_step(config, request, plan, stage));

@@ -26,7 +26,7 @@ class Cluster {
   Cluster(const ModelConfig& config, StepRequest request, const Plan& plan) : plan_(plan) {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
-    request.bucket_elements = 100;  // several buckets per chunk
+    request.layout.bucket_elements = 100;  // several buckets per chunk
     request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.01};
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
       programs_.push_back(build_step(config, request, plan, stage));

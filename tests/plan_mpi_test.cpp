@@ -62,7 +62,7 @@ class Job {
         engine_(make_engine(kDevice, {.threads = 1, .groups = groups})) {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
-    request.bucket_elements = kOverNccl ? 400 : 100;  // several buckets per chunk
+    request.layout.bucket_elements = kOverNccl ? 400 : 100;  // several buckets per chunk
     request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = kLearningRate};
     program_ = build_step(config, request, plan, place_.pp);
     loaded_ = engine_->load(program_);

@@ -70,7 +70,7 @@ void set_inputs(Engine& engine, ProgramHandle handle, const Program& program) {
 
 void expect_no_allocations(Architecture architecture, const Plan& plan) {
   const PlanGroups groups(test_world(), plan);
-  const StepRequest request{.batch_size = 8, .seq_length = 8, .bucket_elements = 100};
+  const StepRequest request{.batch_size = 8, .seq_length = 8, .layout = {.bucket_elements = 100}};
   const Program program =
       build_step(tiny_model(architecture, 4), request, plan, coordinates_of(plan, test_world().rank()).pp);
   CpuEngine engine(EngineOptions{.threads = 1, .groups = &groups});

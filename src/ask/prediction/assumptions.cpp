@@ -95,6 +95,7 @@ PredictionAssumptions assume(const PredictionQuestion& question, const Cluster& 
   assumed.dtype_asked = step.question.dtype.has_value();
   if (assumed.framework != nullptr) {
     assumed.overlap = assumed.framework->overlap;
+    step.request.layout = assumed.framework->layout;
     assumed.overlap.gradient_dtype =
         question.gradient_dtype.value_or(default_gradient_dtype(step.request.dtype));
   }

@@ -64,7 +64,7 @@ struct PredictionAssumptions {
   std::vector<AssumedPrice> prices = {};  // by kind of node that the cluster has
 };
 
-// Decides type and attention of the step, in place, and the rest of what a prediction on the first `devices` devices
+// Decides type, attention and layout of the step, in place, and the rest of what a prediction on the first `devices` devices
 // of the cluster assumes. Error (usage) for an unknown framework, and for one, or a type of gradients, where
 // nothing is trained.
 PredictionAssumptions assume(const PredictionQuestion& question, const Cluster& cluster, std::int64_t devices,

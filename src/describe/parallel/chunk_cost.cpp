@@ -86,27 +86,13 @@ ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlac
   return key;
 }
 
-// The same facts as ReductionBuilder takes from a chunk.
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk) {
-  const Graph& graph = chunk.graph;
-  std::vector<std::uint32_t> last_write(graph.tensors().size(), 0);
-  for (std::uint32_t i = 0; i < graph.ops().size(); ++i)
-    for (const OpOutput& output : graph.ops()[i].outputs) last_write[index(output.tensor)] = i;
-  const std::string tied = key.first != key.last && config.tied_embeddings
-                               ? std::string(model_of(config.architecture).word_embeddings())
-                               : "";
-  std::vector<ReadyParameter> members;
-  for (const auto& [parameter, gradient] : chunk.gradients) {
-    const Tensor& tensor = graph.tensor(parameter);
-    members.push_back({.member = {.elements = tensor.shape.elements(),
-                                  .decays = tensor.shape.rank() >= 2,
-                                  .replicated = key.tp > 1 && tensor.shards.empty(),
-                                  .tied = tensor.name == tied},
-                       .ready_after = last_write[index(gradient)]});
-  }
-  std::ranges::stable_sort(members, {}, &ReadyParameter::ready_after);
-  return members;
+  std::string tied;
+  if (key.first != key.last && config.tied_embeddings) tied = model_of(config.architecture).word_embeddings();
+  std::vector<ReadyParameter> parameters = ready_parameters(chunk, key.tp > 1, tied);
+  std::ranges::stable_sort(parameters, {}, &ReadyParameter::ready_after);
+  return parameters;
 }
 
 }  // namespace nadi::inline describe

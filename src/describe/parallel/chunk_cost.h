@@ -16,6 +16,7 @@
 #include "nadi/graph/gradient.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/chunk_graph.h"
+#include "nadi/parallel/parameter_layout.h"
 #include "nadi/parallel/repeated_memory.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/parallel/step_work.h"
@@ -60,11 +61,6 @@ ChunkGraph build_chunk(const ModelConfig& config, const ChunkKey& key);
 Plan smallest_plan(const ChunkKey& key);
 
 struct ChunkCost {
-  // A parameter as the reduction of gradients sees it (gradient_reduction.h).
-  struct Member {
-    std::int64_t elements = 0;
-    bool decays = false, replicated = false, tied = false;
-  };
   // A variable, input or constant that chunks of one rank may share by name.
   struct Shared {
     std::string name;
@@ -89,7 +85,8 @@ struct ChunkCost {
   Bytes kept_per_block;
   std::vector<Ring> rings;
   bool has_loss = false;
-  std::vector<Member> members_before, members_inner, members_after;  // as their gradients become ready
+  // As their gradients become ready.
+  std::vector<LaidParameter> parameters_before, parameters_inner, parameters_after;
 
   // Units beyond those built; -1 for one less.
   std::int64_t more_units(std::int64_t layers) const {
@@ -110,12 +107,7 @@ struct ChunkWork {
   std::vector<std::int64_t> inner_messages;
 };
 
-// The parameters of a chunk in the order in which the last of their gradients are written, by op of its
-// graph.
-struct ReadyParameter {
-  ChunkCost::Member member;
-  std::uint32_t ready_after = 0;
-};
+// The parameters of a chunk in the order in which the last of their gradients are written.
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk);
 

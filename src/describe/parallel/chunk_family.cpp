@@ -225,13 +225,12 @@ ChunkCost ChunkFamily::made(std::int64_t micro_batch_size) {
     in_block += size;
     cost.kept_per_block = std::max(cost.kept_per_block, in_block);
   }
-  for (const auto& [member, ready] : parameters_) {
-    if (repeated_ && pieces_[ready] == Piece::kInnerBackward)
-      cost.members_inner.push_back(member);
-    else if (repeated_ && pieces_[ready] > Piece::kInnerBackward)
-      cost.members_after.push_back(member);
-    else
-      cost.members_before.push_back(member);
+  for (const ReadyParameter& each : parameters_) {
+    const Piece piece = pieces_[each.ready_after];
+    (repeated_ && piece == Piece::kInnerBackward  ? cost.parameters_inner
+     : repeated_ && piece > Piece::kInnerBackward ? cost.parameters_after
+                                                  : cost.parameters_before)
+        .push_back(each.parameter);
   }
   return cost;
 }

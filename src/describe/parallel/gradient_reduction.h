@@ -2,10 +2,10 @@
 // that hold the same parameters; then the optimizer runs, on whole parameters or (ZeRO stage 1) on the part
 // of every bucket that a data-parallel rank owns.
 //
-// A bucket can be reduced as soon as the backward pass of the last micro-batch has written the last of its
-// gradients, while the pass goes on: ready_after says when. Parameters that more than the data-parallel ranks
-// share (norms under sequence parallelism, embeddings tied across stages) are summed over those ranks first,
-// in buckets of their own, at the end.
+// Which parameters make a bucket, and when, says parameter_layout.h. A bucket can be reduced as soon as the
+// backward pass of the last micro-batch has written the last of its gradients, while the pass goes on. Parameters
+// that more than the data-parallel ranks share (norms under sequence parallelism, embeddings tied across stages)
+// are summed over those ranks first, in buckets of their own, at the end.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "nadi/graph/graph.h"
 #include "nadi/graph/optimizer.h"
 #include "nadi/parallel/chunk_graph.h"
+#include "nadi/parallel/parameter_layout.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/variable_buckets.h"
 
@@ -23,7 +24,7 @@ namespace nadi::inline describe {
 
 struct ReductionRequest {
   std::string tied_parameter = {};  // one that another stage holds, too; "" for none
-  bool last_stage = false;
+  std::int64_t stage = 0;
   bool fp16 = false;  // dynamic loss scale
   OptimizerOptions optimizer = {};
 };
@@ -37,23 +38,17 @@ struct ReductionGraph {
     std::uint32_t ready_after = 0;  // op of that chunk's graph
     bool at_end = false;            // not before all backward passes are done
   };
-  std::vector<Bucket> buckets;  // by chunk, then by readiness
+  std::vector<Bucket> buckets;  // as the layout has them
   OpSpan optimizer;
+  // Updated parts that the ranks give to each other where that is not a part of the optimizer: before the forward
+  // passes of the next step, in the order in which these need them.
+  std::vector<OpSpan> gathers;
   // What each bucket has: gradients, parameters, and each kind of optimizer state. Buckets that are not reduced lie
   // one after the other, as one.
   std::vector<VariableBucket> variables;
 };
 
-// Size of a bucket: small enough that the last bucket, whose reduction overlaps with nothing, is a small
-// part; large enough for bandwidth. At most Megatron's size; small models have as many buckets.
-inline constexpr std::int64_t kMostBucketElements = 40'000'000;
-inline constexpr std::int64_t kFewestBucketElements = 1'000'000;
-inline constexpr std::int64_t kBucketsPerRank = 16;
-inline constexpr std::int64_t kBucketsAsTheyFit = 0;  // decided from the rank's parameters by these
-std::int64_t fitting_bucket(std::int64_t elements);   // of a rank with so many elements
-
 ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
-                               const ReductionRequest& request,
-                               std::int64_t bucket_elements = kBucketsAsTheyFit);
+                               const ReductionRequest& request, const LayoutRules& rules = {});
 
 }  // namespace nadi::inline describe

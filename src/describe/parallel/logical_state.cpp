@@ -89,9 +89,9 @@ std::vector<ElementBlock> blocks_of(const Shape& local, const std::vector<Shard>
   return blocks;
 }
 
-// The part of a block whose local indices are in [begin, end), counted from `begin`.
-void add_slice(const ElementBlock& block, std::int64_t begin, std::int64_t end,
-               std::vector<ElementBlock>& out) {
+// The part of a block that a shard of its tensor has.
+void add_slice(const ElementBlock& block, const ShardOfTensor& shard, std::vector<ElementBlock>& out) {
+  const auto [begin, end, at] = shard;
   const std::int64_t from = begin - block.first.local, to = end - block.first.local;
   if (to <= 0) return;
   const std::int64_t i_first =
@@ -104,7 +104,7 @@ void add_slice(const ElementBlock& block, std::int64_t begin, std::int64_t end,
     part.runs = runs;
     const std::int64_t cut = std::max<std::int64_t>(0, begin - part.first.local);
     part.first.count = std::min(end, part.first.local + part.first.count) - part.first.local - cut;
-    part.first.local += cut - begin;
+    part.first.local += cut - begin + at;
     part.first.whole += cut;
     out.push_back(part);
   };
@@ -171,8 +171,10 @@ void LogicalState::add_bucket(const Graph& graph, const Tensor& state, const Ten
         {.variable = state.name,
          .local = parameter.shape,
          .shards = parameter.shards,
-         .start = start,
-         .slice = state.shape.elements()});
+         .sharded = ShardedTensor{.form = ShardForm::kFlat,
+                                  .part = state.shape.elements(),
+                                  .start = start,
+                                  .elements = parameter.shape.elements()}});
     start += parameter.shape.elements();
   }
 }
@@ -197,14 +199,14 @@ LogicalPiece LogicalState::piece(const Holding& holding, Rank rank) const {
   const std::vector<ElementBlock> part =
       blocks_of(holding.local, holding.shards, at.tp, tensors_[holding.tensor].shape);
   const bool first_tensor_rank = at.tp == 0 || splits(holding.shards);
-  if (!holding.slice) {
+  if (!holding.sharded) {
     piece.blocks = part;
     piece.writes = holding.first && first_tensor_rank && at.cp == 0 && at.dp == 0;
     return piece;
   }
   const std::int64_t place = place_in(group_members(plan_, GroupKind::kData, rank), rank);
-  const std::int64_t begin = place * *holding.slice - holding.start;
-  for (const ElementBlock& block : part) add_slice(block, begin, begin + *holding.slice, piece.blocks);
+  const ShardOfTensor own = shard_of(*holding.sharded, place);
+  for (const ElementBlock& block : part) add_slice(block, own, piece.blocks);
   piece.writes = holding.first && first_tensor_rank;
   return piece;
 }
@@ -224,12 +226,9 @@ std::vector<LogicalWriter> LogicalState::writers(std::size_t tensor) const {
   for (std::int64_t tp = 0; tp < tensor_ranks; ++tp) {
     const Rank first = rank_at(plan_, {.tp = tp, .pp = static_cast<std::int64_t>(writing.stage)});
     const std::vector<Rank> data = group_members(plan_, GroupKind::kData, first);
-    std::int64_t place = 0, places = 1;
-    if (holding.slice && holding.local.elements() > 0) {
-      place = holding.start / *holding.slice;
-      places = (holding.start + holding.local.elements() - 1) / *holding.slice + 1;
-    }
-    for (; place < places; ++place) {
+    PlacesInGroup places{0, 1};
+    if (holding.sharded) places = holders_of(*holding.sharded);
+    for (std::int64_t place = places.first; place < places.end; ++place) {
       LogicalPiece own = piece(holding, data[place]);
       if (!own.blocks.empty()) result.push_back({data[place], std::move(own)});
     }

@@ -31,6 +31,7 @@
 
 #include "nadi/graph/tensor.h"
 #include "nadi/model/model_config.h"
+#include "nadi/parallel/parameter_layout.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
@@ -105,10 +106,8 @@ class LogicalState {
     std::string variable = {};
     Shape local = {};  // what a tensor-parallel rank has of it, all slices together
     std::vector<Shard> shards = {};
-    // ZeRO: where the tensor begins in its flat bucket, and how many elements of that each rank has.
-    std::int64_t start = 0;
-    std::optional<std::int64_t> slice = {};
-    bool first = false;  // no stage before this one has it
+    std::optional<ShardedTensor> sharded = {};  // ZeRO
+    bool first = false;                         // no stage before this one has it
   };
   // Parameters of the model on one rank, where the vocabulary is padded; else nothing.
   using WholeShapes = std::map<std::string, Shape>;

@@ -24,7 +24,7 @@ struct Stages {
   Stages(const ModelConfig& config, const Plan& plan, StepRequest request) {
     request.batch_size = plan.micro_batches;
     request.seq_length = 8;
-    request.bucket_elements = 100;
+    request.layout.bucket_elements = 100;
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
       programs.push_back(build_step(config, request, plan, stage));
     for (const Program& program : programs) pointers.push_back(&program);

@@ -176,7 +176,8 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
   shared.add(costs.shared(), memory.resident);
   const ReductionCost after =
       costs.of(reduced, {.data_ranks = data_ranks,
-                         .bucket_elements = request.bucket_elements,
+                         .rules = request.layout,
+                         .first_stage = stage == 0,
                          .clears = plan.micro_batches > 1 || request.keeps_gradients});
   for (const WorkEntry& entry : after.work.work) add(cost.work.work, entry);
   cost.work.messages.insert(cost.work.messages.end(), after.work.messages.begin(), after.work.messages.end());
@@ -202,8 +203,9 @@ StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan&
   const ReductionCosts& costs = reduction(request, plan, stage);
   shared.add(costs.shared(), resident);
   const std::array reduced{ReductionCosts::Chunk{used.cost, more}};
-  const ReductionMemory after = costs.memory(reduced, {.data_ranks = group_size(plan, GroupKind::kData),
-                                                       .bucket_elements = request.bucket_elements});
+  const ReductionMemory after = costs.memory(
+      reduced,
+      {.data_ranks = group_size(plan, GroupKind::kData), .rules = request.layout, .first_stage = stage == 0});
   for (std::size_t role = 0; role < resident.size(); ++role)
     parts.resident += resident[role] + of.sizes.resident[role] + of.inner_sizes.resident[role] * more +
                       after.resident[role];

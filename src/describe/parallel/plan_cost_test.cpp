@@ -39,15 +39,17 @@ struct CostCase {
     std::string partition;
     for (const std::int64_t layers : plan.partition) partition += format("{},", layers);
     return format(
-        "{} batch {} seq {} {} recompute {}/{}/{} optimizer {} clip {} buckets {} tp {} cp {} dp {} pp {} sp "
+        "{} batch {} seq {} {} recompute {}/{}/{} optimizer {} clip {} buckets {} {} {} tp {} cp {} dp {} pp "
+        "{} sp "
         "{} zero "
         "{} "
         "{} v {} m {} partition {}",
         config.name, request.batch_size, request.seq_length, nadi::to_string(request.dtype),
         nadi::to_string(request.recompute.granularity), nadi::to_string(request.recompute.method),
         request.recompute.layers, nadi::to_string(request.optimizer.kind), request.optimizer.max_grad_norm,
-        request.bucket_elements, plan.tp, plan.cp, plan.dp, plan.pp, plan.sequence_parallel, plan.zero_stage,
-        nadi::to_string(plan.schedule), plan.virtual_stages, plan.micro_batches, partition);
+        static_cast<int>(request.layout.rule), static_cast<int>(request.layout.gathers),
+        request.layout.bucket_elements, plan.tp, plan.cp, plan.dp, plan.pp, plan.sequence_parallel,
+        plan.zero_stage, nadi::to_string(plan.schedule), plan.virtual_stages, plan.micro_batches, partition);
   }
 };
 
@@ -195,7 +197,9 @@ CostCase RandomPlans::any(const ModelConfig& config) {
   if (up_to(1) == 1) request.optimizer.weight_decay_schedule = WeightDecaySchedule{};
   if (up_to(2) == 0) request.optimizer.max_grad_norm = 0;
   request.keeps_gradients = up_to(3) == 0;
-  request.bucket_elements = one_of<std::int64_t>({kBucketsAsTheyFit, 100'000, 5'000'000});
+  request.layout = {.rule = one_of({BucketRule::kFitting, BucketRule::kMegatron, BucketRule::kOne}),
+                    .bucket_elements = one_of<std::int64_t>({kBucketsAsTheyFit, 100'000, 5'000'000}),
+                    .gathers = one_of({GatherTime::kAfterUpdate, GatherTime::kBeforeUse})};
   return made;
 }
 

@@ -9,7 +9,6 @@
 #include "nadi/graph/ops/collectives.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/graph/ops/gradient_scaling.h"
-#include "nadi/parallel/gradient_reduction.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -277,8 +276,8 @@ struct ReductionCosts::Sums {
   std::array<bool, 2> has_common_part{};  // of parameters that are split, and that are replicated
 };
 
-void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKind& kind) const {
-  const auto [replicated, tied] = kind;
+void ReductionCosts::add_bucket(Sums& sums, BucketKind kind, const BucketFiller::Bucket& bucket) const {
+  const bool replicated = kind.replicated(), tied = kind.tied();
   const bool partial = replicated && key_.partial;
   const std::int64_t part = key_.zero ? bucket_part(bucket.elements, sums.data_ranks) : 0;
   const auto communicate = [&](OpLine Lines::*kind_of_op, Amount& amount) {
@@ -306,7 +305,7 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
   } else if (key_.reduces) {
     communicate(&Lines::data_reduce, sums.data_reduce);
   }
-  const Bucket updated = key_.zero ? Bucket{part, 1} : bucket;
+  const BucketFiller::Bucket updated = key_.zero ? BucketFiller::Bucket{part, 1} : bucket;
   sums.update.ops += updated.tensors;
   sums.update.tensors += updated.tensors;
   sums.update.elements += updated.elements;
@@ -323,35 +322,27 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
 
 ReductionCosts::Sums ReductionCosts::sums_of(std::span<const Chunk> chunks, const Request& request,
                                              const Lines* lines) const {
-  const auto for_members = [](const Chunk& chunk, auto&& visit) {
-    for (const ChunkCost::Member& member : chunk.cost->members_before) visit(member);
+  const auto for_parameters = [](const Chunk& chunk, auto&& visit) {
+    std::ranges::for_each(chunk.cost->parameters_before, visit);
     for (std::int64_t unit = 0; unit <= chunk.more_units; ++unit)
-      for (const ChunkCost::Member& member : chunk.cost->members_inner) visit(member);
-    for (const ChunkCost::Member& member : chunk.cost->members_after) visit(member);
+      std::ranges::for_each(chunk.cost->parameters_inner, visit);
+    std::ranges::for_each(chunk.cost->parameters_after, visit);
   };
-  std::int64_t bucket_elements = request.bucket_elements;
-  if (bucket_elements == kBucketsAsTheyFit) {
-    std::int64_t elements = 0;
-    for (const Chunk& chunk : chunks)
-      for_members(chunk, [&](const ChunkCost::Member& member) { elements += member.elements; });
-    bucket_elements = fitting_bucket(elements);
-  }
+  BucketsOf of{.ranks = request.data_ranks, .first_chunk = request.first_stage};
+  for (const Chunk& chunk : chunks)
+    for_parameters(chunk, [&](const LaidParameter& parameter) { of.elements += parameter.elements; });
   Sums sums{.data_ranks = request.data_ranks, .lines = lines};
   for (const Chunk& chunk : chunks) {
-    std::array<Bucket, 8> open{};
-    for_members(chunk, [&](const ChunkCost::Member& member) {
-      Bucket& bucket =
-          open[(member.decays ? 1u : 0u) | (member.replicated ? 2u : 0u) | (member.tied ? 4u : 0u)];
-      bucket.elements += member.elements;
-      ++bucket.tensors;
+    BucketFiller filler(full_bucket(request.rules, of));
+    of.first_chunk = false;
+    for_parameters(chunk, [&](const LaidParameter& parameter) {
       ++sums.clear.ops;
-      sums.clear.elements += member.elements;
-      if (bucket.elements < bucket_elements) return;
-      add_bucket(sums, bucket, {member.replicated, member.tied});
-      bucket = {};
+      sums.clear.elements += parameter.elements;
+      if (const BucketKind kind = filler.put(parameter); filler.is_full(kind))
+        add_bucket(sums, kind, filler.take(kind));
     });
-    for (std::size_t kind = 0; kind < open.size(); ++kind)
-      if (open[kind].tensors > 0) add_bucket(sums, open[kind], {(kind & 2u) != 0, (kind & 4u) != 0});
+    filler.take_rest(
+        [&](BucketKind kind, const BucketFiller::Bucket& bucket) { add_bucket(sums, kind, bucket); });
     if (chunk.cost->has_loss) {
       ++sums.clear.ops;
       ++sums.clear.elements;

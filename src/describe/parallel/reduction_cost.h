@@ -65,7 +65,8 @@ class ReductionCosts {
   };
   struct Request {
     std::int64_t data_ranks = 1;  // that hold the same parameters
-    std::int64_t bucket_elements = 0;
+    LayoutRules rules = {};
+    bool first_stage = false;
     bool clears = false;  // the gradients are sums over micro-batches and start from zero
   };
   ReductionCost of(std::span<const Chunk> chunks, const Request& request) const;
@@ -81,13 +82,6 @@ class ReductionCosts {
   };
   struct Amount {
     std::int64_t ops = 0, tensors = 0, elements = 0, parts = 0;
-  };
-  struct Bucket {
-    std::int64_t elements = 0;
-    std::int64_t tensors = 0;
-  };
-  struct BucketKind {
-    bool replicated = false, tied = false;
   };
   struct Sums;
   static constexpr std::int64_t kNormParts = 4;
@@ -107,7 +101,7 @@ class ReductionCosts {
   Graph optimizer_graph(std::int64_t norm_parts, std::int64_t updated) const;
   std::array<Bytes, kRoleCount> state_of(std::int64_t elements) const;
   static void add_line(StepWork& work, const OpLine& line, const Amount& amount);
-  void add_bucket(Sums& sums, const Bucket& bucket, const BucketKind& kind) const;
+  void add_bucket(Sums& sums, BucketKind kind, const BucketFiller::Bucket& bucket) const;
 
   ReductionKey key_;
   std::vector<ChunkCost::Shared> shared_;

@@ -262,7 +262,7 @@ TEST(SlotsOfMicroBatches, HoldWhatIsKeptAndNothingElse) {
   const Plan plan{.tp = t, .dp = 2, .pp = 2, .sequence_parallel = true, .micro_batches = 4};
   StepRequest several = request();
   several.batch_size = 4 * b;
-  several.bucket_elements = 1000;  // a cut behind almost every gradient
+  several.layout.bucket_elements = 1000;  // a cut behind almost every gradient
   const Program program = build_step(model(), several, plan, 0);
   EXPECT_GT(std::ranges::count(program.sections, "backward", &Section::name), 5);
   // Which is only right while the reductions between the parts write variables and nothing in the arena.

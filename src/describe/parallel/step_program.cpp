@@ -51,18 +51,19 @@ class ProgramBuilder {
 
     const Model& model = model_of(config_.architecture);
     const bool at_an_end = stage_ == 0 || stage_ == plan_.pp - 1;
-    ReductionRequest reduction{.last_stage = stage_ == plan_.pp - 1,
-                               .fp16 = request_.dtype == DType::kF16,
-                               .optimizer = request_.optimizer};
+    ReductionRequest reduction{
+        .stage = stage_, .fp16 = request_.dtype == DType::kF16, .optimizer = request_.optimizer};
     if (plan_.pp > 1 && at_an_end && config_.tied_embeddings)
       reduction.tied_parameter = model.word_embeddings();
-    ReductionGraph after = build_reduction(chunks, plan_, reduction, request_.bucket_elements);
+    ReductionGraph after = build_reduction(chunks, plan_, reduction, request_.layout);
 
     const std::size_t after_graph = chunks.size();
     for (std::size_t c = 0; c < chunks.size(); ++c) add_chunk_sections(c, chunks[c], after);
     for (std::size_t b = 0; b < after.buckets.size(); ++b)
       reductions_.push_back(add_section(format("reduce_{}", b), after_graph, after.buckets[b].ops));
     const SectionId optimizer = add_section("optimizer", after_graph, after.optimizer);
+    for (std::size_t g = 0; g < after.gathers.size(); ++g)
+      add(add_section(format("gather_{}", g), after_graph, after.gathers[g]), 0);
 
     std::vector<Graph>& graphs = program_.graphs;
     for (ChunkGraph& chunk : chunks) graphs.push_back(std::move(chunk.graph));

@@ -13,7 +13,7 @@
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
-#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/parameter_layout.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
@@ -55,7 +55,7 @@ struct StepRequest {
   // on every rank; of several micro-batches, those of the last. Where tokens of a sequence are split over
   // ranks, they stand one rank's after the other's.
   bool keeps_logits = false;
-  std::int64_t bucket_elements = kBucketsAsTheyFit;  // of gradients that are reduced at once
+  LayoutRules layout = {};  // training: how parameters, gradients and optimizer state lie in buckets
 };
 
 // The program of a stage of a plan, the same for all its ranks: what tells those apart is in the values of

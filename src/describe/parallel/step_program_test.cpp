@@ -150,7 +150,7 @@ TEST(StepProgram, CutsLayersAsEvenlyAsCanBe) {
 
 TEST(StepProgram, GradientsAreReducedWhileTheBackwardPassGoesOn) {
   StepRequest request{.batch_size = 2, .seq_length = 16};
-  request.bucket_elements = 30'000'000;
+  request.layout.bucket_elements = 30'000'000;
   const Program program = build_step(*find_built_in_model("gpt2"), request, {.dp = 2, .micro_batches = 2}, 0);
   // 124 M elements: the tied embedding of 39 M is ready last of all; what the blocks fill comes earlier. Only
   // the last micro-batch reduces.

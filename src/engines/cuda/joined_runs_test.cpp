@@ -38,7 +38,7 @@ Program joined_step(const JoinCase& c) {
                     {.batch_size = 2 * c.plan.micro_batches,
                      .seq_length = 8,
                      .recompute = c.recompute,
-                     .bucket_elements = c.bucket_elements},
+                     .layout = {.bucket_elements = c.bucket_elements}},
                     c.plan);
 }
 

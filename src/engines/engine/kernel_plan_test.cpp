@@ -17,9 +17,10 @@ namespace nadi::inline engines {
 namespace {
 
 Program training_step(std::int64_t bucket_elements, std::int64_t micro_batches = 1, std::int64_t dp = 1) {
-  return build_step(tiny_model(architecture_named("gpt2"), 3),
-                    {.batch_size = 2 * micro_batches, .seq_length = 8, .bucket_elements = bucket_elements},
-                    {.dp = dp, .micro_batches = micro_batches});
+  return build_step(
+      tiny_model(architecture_named("gpt2"), 3),
+      {.batch_size = 2 * micro_batches, .seq_length = 8, .layout = {.bucket_elements = bucket_elements}},
+      {.dp = dp, .micro_batches = micro_batches});
 }
 
 std::size_t updates_of(const Program& program, std::size_t g) {

@@ -22,8 +22,9 @@ class FarMemory : public cpu::HostMemory {
 };
 
 Program step_of(DType dtype, std::int64_t bucket_elements = 300) {
-  return build_step(tiny_model(architecture_named("gpt2"), 2),
-                    {.batch_size = 2, .seq_length = 8, .dtype = dtype, .bucket_elements = bucket_elements});
+  return build_step(
+      tiny_model(architecture_named("gpt2"), 2),
+      {.batch_size = 2, .seq_length = 8, .dtype = dtype, .layout = {.bucket_elements = bucket_elements}});
 }
 
 std::map<std::string, std::vector<std::byte>> contents(const VariableStore& store,

@@ -9,9 +9,6 @@
 namespace nadi::inline files {
 namespace {
 
-// Megatron's buckets unless the user says otherwise: elements, and elements per data-parallel rank.
-constexpr std::int64_t kDefaultBucket = 40'000'000, kDefaultBucketPerRank = 1'000'000;
-
 constexpr std::int64_t kMostReplicas = 1'000'000;  // in any file that does not lie
 
 struct StateKind {
@@ -150,18 +147,18 @@ BucketRules bucket_rules(const std::optional<PickleValue>& args, const ShardLayo
     return std::clamp<std::int64_t>(number(name).value_or(1), 1, kMostReplicas);
   };
   const std::int64_t replicas = ranks("data_parallel_size");
-  rules.data_parallel = replicas * ranks("context_parallel_size");
-  rules.wide_padding = is_set("ddp_pad_buckets_for_high_nccl_busbw");
+  rules.flat.ranks = replicas * ranks("context_parallel_size");
+  rules.flat.wide_padding = is_set("ddp_pad_buckets_for_high_nccl_busbw");
   if (is_set("overlap_grad_reduce") && place.pp == 0 && chunk == 0 &&
       !is_set("overlap_param_gather_with_optimizer_step")) {
-    rules.bucket_elements = std::max(kDefaultBucket, kDefaultBucketPerRank * replicas);
-    if (const auto given = number("ddp_bucket_size")) rules.bucket_elements = given;
+    std::int64_t full = number("ddp_bucket_size").value_or(first_bucket_of_megatron(replicas));
     if (const auto buckets = number("ddp_num_buckets"); buckets && *buckets > 0) {
       std::int64_t elements = 0;
       for (const ShardChunk& each : chunks)
         for (const ShardTensor& tensor : each.tensors) elements += tensor.shape.elements();
-      rules.bucket_elements = elements / *buckets;
+      full = elements / *buckets;
     }
+    rules.flat.full = std::max<std::int64_t>(1, full);
   }
   const bool tied = layout.config().tied_embeddings && layout.split().pp > 1;
   if (tied && place.pp == 0 && chunk == 0) rules.shared_embedding = "embedding.word_embeddings.weight";

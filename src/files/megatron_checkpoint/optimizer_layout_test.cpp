@@ -40,7 +40,7 @@ TEST(OptimizerLayout, LaysParametersOutAsMegatronDoes) {
                            .ffn_width = 128};
   const std::vector<ShardTensor> tensors =
       ShardLayout(config, {.naming = MegatronNaming::kLocal}).rank({}).front().tensors;
-  const FlatBuffer buffer = flat_buffer(tensors, {.data_parallel = 2});
+  const FlatBuffer buffer = flat_buffer(tensors, {.flat = {.ranks = 2}});
   EXPECT_EQ(buffer.elements, 61056);
   EXPECT_THAT(std::vector(buffer.first.begin(), buffer.first.begin() + 14),
               ElementsAre(52864, 51840, 51776, 51712, 50688, 50624, 47552, 47424, 47360, 47296, 43200, 43072,
@@ -59,7 +59,7 @@ std::vector<ShardTensor> vectors(std::initializer_list<std::int64_t> sizes) {
 // out.
 TEST(OptimizerLayout, LeavesThePaddingBetweenBucketsOut) {
   const std::vector<ShardTensor> list = vectors({10, 70, 50, 90});
-  const FlatBuffer buffer = flat_buffer(list, {.data_parallel = 2, .bucket_elements = 100});
+  const FlatBuffer buffer = flat_buffer(list, {.flat = {.ranks = 2, .full = 100}});
   // p3 [0, 90), p2 from 128 to 178: full, 178 elements; p1 [0, 70) of the next, p0 from 128 to 138.
   EXPECT_THAT(buffer.first, ElementsAre(178 + 128, 178, 128, 0));
   EXPECT_EQ(buffer.elements, 178 + 138);

@@ -164,7 +164,7 @@ TEST_F(RealLegacyCheckpoints, HaveTheDistributedOptimizer) {
   auto hashes = expected("gpt-torch-distopt-dp2", "iter_0000003/mp_rank_00/distrib_optim.pt");
   const std::vector<ShardTensor> tensors =
       ShardLayout(model->config(), *model->split()).rank({}).front().tensors;
-  const FlatBuffer layout = flat_buffer(tensors, {.data_parallel = 2});
+  const FlatBuffer layout = flat_buffer(tensors, {.flat = {.ranks = 2}});
   for (const auto& [key, suffix] :
        {std::pair("param", ".master"), std::pair("exp_avg", ".m"), std::pair("exp_avg_sq", ".v")}) {
     std::vector<std::byte> flat(static_cast<std::size_t>(layout.elements) * sizeof(float));

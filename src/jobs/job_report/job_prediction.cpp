@@ -18,7 +18,9 @@ void simulate(const PlanFile& file, const std::filesystem::path& path, JobPredic
   check_plan_file(file, path, config);
   const Cluster cluster =
       load_cluster(file.cluster).for_ranks(static_cast<std::int32_t>(file.plan.world_size()));
-  const StagePrograms programs(config, request_of(file), file.plan);
+  StepRequest request = request_of(file);
+  request.layout = assumed_framework(file).layout;
+  const StagePrograms programs(config, request, file.plan);
   SimulationOptions options = assumed_options(file, config);
   options.placement = check_devices(file, path, cluster);
   options.keep_times = false;

@@ -30,8 +30,7 @@ OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
   const std::array chunks{build_chunk(config, key)};
   OptimizerGraphs result;
   ReductionGraph after =
-      build_reduction(chunks, smallest_plan(key),
-                      {.last_stage = key.last, .fp16 = key.dtype == DType::kF16, .optimizer = optimizer});
+      build_reduction(chunks, smallest_plan(key), {.fp16 = key.dtype == DType::kF16, .optimizer = optimizer});
   result.reduction = std::move(after.graph);
   result.optimizer = after.optimizer;
   GraphBuilder builder;
@@ -155,9 +154,8 @@ const GradientBuckets& BlockTable::buckets_of(const ChunkKey& key, const Form& f
       .of = {}, .layers_per_piece = key.layers_per_unit(), .partial = key.sequence_parallel};
   for (std::size_t piece = 0; piece < gradients.of.size(); ++piece)
     for (const FlatChunk::Gradient& gradient : form.gradients_of(static_cast<BackwardPiece>(piece)))
-      gradients.of[piece].push_back({gradient.member, gradient.in_block});
-  known = std::make_unique<GradientBuckets>(std::move(gradients), question_.config.layers,
-                                            question_.request.bucket_elements);
+      gradients.of[piece].push_back({gradient.parameter, gradient.in_block});
+  known = std::make_unique<GradientBuckets>(std::move(gradients), question_.request.layout);
   return *known;
 }
 

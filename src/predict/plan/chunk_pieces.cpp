@@ -124,11 +124,11 @@ FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap) {
   FlatChunk::Span& embedding = flat.backward[static_cast<std::size_t>(BackwardPiece::kEmbedding)];
   embedding = flat.pieces[static_cast<std::size_t>(Piece::kFirstBackward)];
   embedding.end = std::max(embedding.end, flat.pieces[static_cast<std::size_t>(Piece::kAfter)].end);
-  for (const auto& [member, ready] : family.parameters()) {
-    const auto node = std::ranges::lower_bound(ops, ready);
-    check(node != ops.end() && *node == ready, "a gradient is written by a step");
-    flat.gradients.push_back(
-        {member, static_cast<std::uint32_t>(node - ops.begin()), chunk.graph.ops()[ready].block >= 0});
+  for (const ReadyParameter& each : family.parameters()) {
+    const auto node = std::ranges::lower_bound(ops, each.ready_after);
+    check(node != ops.end() && *node == each.ready_after, "a gradient is written by a step");
+    flat.gradients.push_back({each.parameter, static_cast<std::uint32_t>(node - ops.begin()),
+                              chunk.graph.ops()[each.ready_after].block >= 0});
   }
   return flat;
 }

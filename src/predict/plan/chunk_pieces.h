@@ -47,7 +47,7 @@ struct FlatChunk {
   Span head_backward;                    // the rest of kBetween
   std::array<Span, kBackwardPieces> backward;
   struct Gradient {
-    ChunkCost::Member member;
+    LaidParameter parameter;
     std::uint32_t node = 0;  // after which it is ready
     bool in_block = false;
   };

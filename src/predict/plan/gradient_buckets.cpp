@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "nadi/parallel/gradient_reduction.h"
-
 namespace nadi::inline predict {
 
-GradientBuckets::GradientBuckets(PieceGradients pieces, std::int64_t layers, std::int64_t bucket_elements)
-    : pieces_(std::move(pieces)), bucket_elements_(bucket_elements) {
-  for (std::vector<std::vector<PlannedBucket>>& by_layers : buckets_)
-    by_layers.resize(static_cast<std::size_t>(layers) + 1);
-}
+GradientBuckets::GradientBuckets(PieceGradients pieces, const LayoutRules& rules)
+    : pieces_(std::move(pieces)), rules_(rules) {}
 
 template <typename Visit>
 void GradientBuckets::for_gradients(ChunkRole role, std::int64_t layers, Visit&& visit) const {
@@ -42,47 +37,51 @@ void GradientBuckets::for_gradients(ChunkRole role, std::int64_t layers, Visit&&
 }
 
 std::int64_t GradientBuckets::elements(ChunkRole role, std::int64_t layers) const {
-  std::int64_t sum = 0;
+  std::vector<std::int64_t>& known = elements_[static_cast<std::size_t>(role)];
+  const auto at = static_cast<std::size_t>(layers);
+  if (known.size() <= at) known.resize(at + 1, -1);
+  if (known[at] >= 0) return known[at];
+  known[at] = 0;
   for_gradients(role, layers, [&](const PlannedGradient& gradient, const PlannedBucket&) {
-    sum += gradient.member.elements;
+    known[at] += gradient.parameter.elements;
   });
-  return sum;
+  return known[at];
 }
 
-const std::vector<PlannedBucket>& GradientBuckets::of(ChunkRole role, std::int64_t layers) const {
-  std::vector<PlannedBucket>& known =
-      buckets_[static_cast<std::size_t>(role)][static_cast<std::size_t>(layers)];
-  if (known.empty())
-    known = planned(
-        role, layers,
-        bucket_elements_ == kBucketsAsTheyFit ? fitting_bucket(elements(role, layers)) : bucket_elements_);
+const std::vector<PlannedBucket>& GradientBuckets::of(ChunkRole role, std::int64_t layers,
+                                                      std::int64_t ranks) const {
+  const std::int64_t full = full_bucket(
+      rules_, {.elements = elements(role, layers), .ranks = ranks, .first_chunk = has_embedding(role)});
+  std::vector<PlannedBucket>& known = known_[{role, layers, full}];
+  if (known.empty()) known = planned(role, layers, full);
   return known;
 }
 
+std::vector<PlannedBucket> GradientBuckets::of_chunk(const PlannedChunk& chunk) const {
+  return planned(chunk.role, chunk.layers, full_bucket(rules_, chunk.buckets_of));
+}
+
 std::vector<PlannedBucket> GradientBuckets::planned(ChunkRole role, std::int64_t layers,
-                                                    std::int64_t bucket_elements) const {
-  std::array<PlannedBucket, 8> open{};
-  std::array<std::int64_t, 8> ready{};
+                                                    std::int64_t full) const {
+  BucketFiller filler(full);
+  std::array<PlannedBucket, BucketKind::kCount> last{};  // its last gradient
+  std::array<std::int64_t, BucketKind::kCount> ready{};
   std::vector<std::pair<std::int64_t, PlannedBucket>> closed;
-  const auto close = [&](std::size_t kind) {
-    open[kind].partial = pieces_.partial && (kind & 2u) != 0;
-    open[kind].tied = (kind & 4u) != 0;
-    closed.emplace_back(ready[kind], open[kind]);
-    open[kind].elements = 0;
+  const auto close = [&](BucketKind kind, const BucketFiller::Bucket& content) {
+    PlannedBucket& bucket = last[kind.index()];
+    bucket.elements = content.elements;
+    bucket.partial = pieces_.partial && kind.replicated();
+    bucket.tied = kind.tied();
+    closed.emplace_back(ready[kind.index()], bucket);
   };
   std::int64_t position = 0;
   for_gradients(role, layers, [&](const PlannedGradient& gradient, const PlannedBucket& place) {
-    const ChunkCost::Member& member = gradient.member;
-    const std::size_t kind =
-        (member.decays ? 1u : 0u) | (member.replicated ? 2u : 0u) | (member.tied ? 4u : 0u);
-    const std::int64_t elements = open[kind].elements + member.elements;
-    open[kind] = place;
-    open[kind].elements = elements;
-    ready[kind] = position++;
-    if (elements >= bucket_elements) close(kind);
+    const BucketKind kind = filler.put(gradient.parameter);
+    last[kind.index()] = place;
+    ready[kind.index()] = position++;
+    if (filler.is_full(kind)) close(kind, filler.take(kind));
   });
-  for (std::size_t kind = 0; kind < open.size(); ++kind)
-    if (open[kind].elements > 0) close(kind);
+  filler.take_rest(close);
   std::ranges::stable_sort(closed, {}, [](const auto& bucket) {
     return std::pair(bucket.second.partial || bucket.second.tied, bucket.first);
   });

@@ -1,15 +1,16 @@
 // Which gradients of a chunk are reduced together, for any number of layers: the buckets that
-// parallel/gradient_reduction.h builds, as sizes and places.
+// parallel/parameter_layout.h fills, as sizes and places.
 //
-//   const GradientBuckets buckets(pieces, layers, kBucketsAsTheyFit);
-//   for (const PlannedBucket& bucket : buckets.of(ChunkRole::kMiddle, 6)) ...
+//   const GradientBuckets buckets(pieces, rules);
+//   for (const PlannedBucket& bucket : buckets.of({.role = ChunkRole::kMiddle, .layers = 6}, 8)) ...
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
-#include "nadi/parallel/chunk_cost.h"
+#include "nadi/parallel/parameter_layout.h"
 
 namespace nadi::inline predict {
 
@@ -33,7 +34,7 @@ enum class BackwardPiece : std::uint8_t { kHead, kLayers, kEmbedding };
 inline constexpr int kBackwardPieces = 3;
 
 struct PlannedGradient {
-  ChunkCost::Member member;
+  LaidParameter parameter;
   bool of_layer = false;  // of the first layer, in the piece of the embedding
 };
 
@@ -55,27 +56,40 @@ struct PlannedBucket {
   bool partial = false, tied = false;
 };
 
+// A chunk of a rank, with what the rank's buckets depend on.
+struct PlannedChunk {
+  ChunkRole role{};
+  std::int64_t layers = 0;
+  BucketsOf buckets_of = {};  // the rank's elements, the ranks that reduce them
+};
+
 class GradientBuckets {
  public:
-  // For 0 to `layers` layers. `bucket_elements` as in StepRequest.
-  GradientBuckets(PieceGradients pieces, std::int64_t layers, std::int64_t bucket_elements);
+  GradientBuckets(PieceGradients pieces, const LayoutRules& rules);
 
   // As they become ready; those that wait for the end last. Each list is made when it is first asked for, and
   // stays where it is. Not thread-safe.
-  const std::vector<PlannedBucket>& of(ChunkRole role, std::int64_t layers) const;
+  const std::vector<PlannedBucket>& of(ChunkRole role, std::int64_t layers, std::int64_t ranks) const;
 
   // Where a rank has several chunks: with the size that fits all of its elements.
-  std::vector<PlannedBucket> planned(ChunkRole role, std::int64_t layers, std::int64_t bucket_elements) const;
+  std::vector<PlannedBucket> of_chunk(const PlannedChunk& chunk) const;
   std::int64_t elements(ChunkRole role, std::int64_t layers) const;
 
  private:
   template <typename Visit>
   void for_gradients(ChunkRole role, std::int64_t layers, Visit&& visit) const;
+  std::vector<PlannedBucket> planned(ChunkRole role, std::int64_t layers, std::int64_t full) const;
 
   PieceGradients pieces_;
-  std::int64_t bucket_elements_ = 0;
-  mutable std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles>
-      buckets_;  // empty means not made yet
+  LayoutRules rules_;
+  struct Key {
+    ChunkRole role{};
+    std::int64_t layers = 0, full = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  mutable std::map<Key, std::vector<PlannedBucket>> known_;
+  mutable std::array<std::vector<std::int64_t>, kChunkRoles>
+      elements_;  // by layers; negative: not counted yet
 };
 
 }  // namespace nadi::inline predict

@@ -42,8 +42,10 @@ class InterleavedSearch {
     const auto s = static_cast<std::size_t>(stage), l = static_cast<std::size_t>(layers);
     const StageTable& plain = problem_.plain.stages[s];
     const std::int64_t hidden = stages_ * problem_.plain.chunks[s].backward[l].run.count();
-    return sends_[s] + problem_.tables.plan.micro_batches * passes +
-           std::max<std::int64_t>(0, plain.reduction[l].count() - hidden) + problem_.plain.norm.count() +
+    // Megatron-LM's buckets are fewer in several chunks than in one.
+    const bool fewer = problem_.tables.request.layout.rule == BucketRule::kMegatron;
+    const std::int64_t reduction = fewer ? 0 : std::max<std::int64_t>(0, plain.reduction[l].count() - hidden);
+    return sends_[s] + problem_.tables.plan.micro_batches * passes + reduction + problem_.plain.norm.count() +
            plain.update[l].count();
   }
   bool has_room(std::int64_t stage, std::int64_t layers) const {

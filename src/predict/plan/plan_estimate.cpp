@@ -80,13 +80,9 @@ class PlanEstimator::State {
                          std::span<const std::int64_t> partition) {
     constexpr std::int64_t kLongBefore = 1'000'000'000'000'000;  // nanoseconds: longer than any step
     const std::size_t stages = tables.stages.size(), s = static_cast<std::size_t>(stage);
-    chunk_ends_.clear();
-    for (std::size_t c = partition.size() - stages + s;; c -= stages) {
-      chunk_ends_.push_back({.role = role_of_chunk(c == 0, c + 1 == partition.size()),
-                             .layers = partition[c],
-                             .before_end = c < stages ? 0 : kLongBefore});
-      if (c < stages) break;
-    }
+    list_chunks(partition, stages, s);
+    for (ReductionTable::ChunkEnd& chunk : chunk_ends_) chunk.before_end = kLongBefore;
+    chunk_ends_.back().before_end = 0;
     const ReductionTable::Sums sums = reductions_.of_chunks(tables.stages[s].after, chunk_ends_, network_);
     return {.reduction = sums.reduction, .update = sums.update};
   }
@@ -179,7 +175,7 @@ class PlanEstimator::State {
                    .clears = plan.micro_batches > 1 || tables_.request.keeps_gradients,
                    .counts_tied = s == 0};
     stage.reductions = nullptr;
-    stage.clear = stage.reduction = stage.update = {};
+    stage.start = stage.reduction = stage.update = {};
     stage.memory = {};
     if (!placed.data.empty()) stage.after.data = placed.data.front();
     if (plan.virtual_stages == 1) {
@@ -195,7 +191,7 @@ class PlanEstimator::State {
         stage.after = request;
       }
       reductions_.of(stage.after, network_, layers);
-      stage.clear = stage.reductions->clear;
+      stage.start = stage.reductions->start;
       stage.reduction = stage.reductions->reduction;
       stage.update = stage.reductions->update;
     }
@@ -290,23 +286,23 @@ class PlanEstimator::State {
     for (std::size_t s = 0; s < stages; ++s) {
       starts_[s] = {.busy = {}, .issue = tables.stages[s].after.blocks->message_issue};
       if (tables.stages[s].reductions != nullptr)
-        starts_[s].busy = tables.stages[s].clear[static_cast<std::size_t>(partition[s])];
-      else if (tables.stages[s].after.clears)
-        starts_[s].busy = clear_of_chunks(tables, partition, s);
+        starts_[s].busy = tables.stages[s].start[static_cast<std::size_t>(partition[s])];
+      else
+        starts_[s].busy = start_of_chunks(tables, partition, s);
     }
-    const PipelineLatency::Ends ends =
-        latency_.of({.schedule = plan.schedule,
-                     .stages = plan.pp,
-                     .virtual_stages = plan.virtual_stages,
-                     .micro_batches = plan.micro_batches,
-                     .forward = forward_,
-                     .backward = backward_,
-                     .activations = tables.activations,
-                     .gradients = tables.gradients,
-                     .starts = starts_,
-                     .launches = tables.launches,
-                     .blocking_messages = question_.overlap.blocking_messages,
-                     .messages_stop_host = question_.overlap.messages_stop_host});
+    const OverlapOptions overlap = question_.overlap.with(plan.virtual_stages);
+    const PipelineLatency::Ends ends = latency_.of({.schedule = plan.schedule,
+                                                    .stages = plan.pp,
+                                                    .virtual_stages = plan.virtual_stages,
+                                                    .micro_batches = plan.micro_batches,
+                                                    .forward = forward_,
+                                                    .backward = backward_,
+                                                    .activations = tables.activations,
+                                                    .gradients = tables.gradients,
+                                                    .starts = starts_,
+                                                    .launches = tables.launches,
+                                                    .blocking_messages = overlap.blocking_messages,
+                                                    .messages_stop_host = overlap.messages_stop_host});
     return after_pipeline(tables, partition, ends);
   }
 
@@ -324,13 +320,20 @@ class PlanEstimator::State {
     put(backward_[c], table.layers->backward);
   }
 
-  Nanoseconds clear_of_chunks(const PlanTables& tables, std::span<const std::int64_t> partition,
+  Nanoseconds start_of_chunks(const PlanTables& tables, std::span<const std::int64_t> partition,
                               std::size_t s) {
-    const BlockTimes& blocks = *tables.stages[s].after.blocks;
-    std::int64_t elements = 0;
-    for (std::size_t c = s; c < partition.size(); c += tables.stages.size())
-      elements += blocks.buckets->elements(role_of_chunk(c == 0, c + 1 == partition.size()), partition[c]);
-    return Nanoseconds{static_cast<std::int64_t>(blocks.rates.clear * static_cast<double>(elements))};
+    list_chunks(partition, tables.stages.size(), s);
+    return reductions_.start_of(tables.stages[s].after, chunk_ends_, network_);
+  }
+
+  // Those of a stage, in the order in which their last backward passes end.
+  void list_chunks(std::span<const std::int64_t> partition, std::size_t stages, std::size_t s) {
+    chunk_ends_.clear();
+    for (std::size_t c = partition.size() - stages + s;; c -= stages) {
+      chunk_ends_.push_back(
+          {.role = role_of_chunk(c == 0, c + 1 == partition.size()), .layers = partition[c]});
+      if (c < stages) break;
+    }
   }
 
   Parts after_pipeline(const PlanTables& tables, std::span<const std::int64_t> partition,
@@ -342,8 +345,7 @@ class PlanEstimator::State {
       const StageTable& stage = tables.stages[s];
       if (stage.reductions != nullptr) {
         const auto layers = static_cast<std::size_t>(partition[s]);
-        after_[s] = {.clear = {},
-                     .reduction = stage.reduction[layers],
+        after_[s] = {.reduction = stage.reduction[layers],
                      .update = stage.update[layers],
                      .tied = stage.reductions->tied,
                      .tied_update = stage.reductions->tied_update,
@@ -351,15 +353,11 @@ class PlanEstimator::State {
                      .collectives = stage.reductions->collectives[layers]};
         ends_[s] = ends.backward[s];
       } else {
-        chunk_ends_.clear();
         for (std::size_t c = s; c < partition.size(); c += stages)
           ends_[s] = std::max(ends_[s], ends.backward[c]);
-        for (std::size_t c = partition.size() - stages + s;; c -= stages) {
-          chunk_ends_.push_back({.role = role_of_chunk(c == 0, c + 1 == partition.size()),
-                                 .layers = partition[c],
-                                 .before_end = ends_[s] - ends.backward[c]});
-          if (c < stages) break;
-        }
+        list_chunks(partition, stages, s);
+        for (std::size_t i = 0; i < chunk_ends_.size(); ++i)
+          chunk_ends_[i].before_end = ends_[s] - ends.backward[partition.size() - stages * (i + 1) + s];
         after_[s] = reductions_.of_chunks(stage.after, chunk_ends_, network_);
       }
       // The host launches the reductions among the last backward pass.

@@ -170,6 +170,24 @@ TEST(PlanEstimator, IsCloseToTheSimulatorHoweverWorkOverlaps) {
   }
 }
 
+// Megatron-LM's buckets, and parameters that are gathered beside the forward pass.
+TEST(PlanEstimator, IsCloseToTheSimulatorHoweverParametersLie) {
+  EstimateCases cases(5);
+  for (int i = 0; i < 60; ++i) {
+    EstimateCase one = cases.next();
+    one.question.request.layout = {.rule = i % 3 == 0 ? BucketRule::kOne : BucketRule::kMegatron,
+                                   .gathers = i % 3 == 1 ? GatherTime::kAfterUpdate : GatherTime::kBeforeUse};
+    one.candidate.plan.zero_stage = 1;
+    PlanEstimator estimator(one.question);
+    const PlanEstimate estimate = estimator.of(one.candidate);
+    const SimulationResult simulated = simulate_plan(one.question, one.candidate);
+    EXPECT_LT(error_of(estimate, simulated), 0.04) << one.to_string() << " layout " << i % 3;
+    for (const SimulatedClass& ranks : simulated.classes)
+      EXPECT_EQ(estimate.stages[static_cast<std::size_t>(ranks.source)].memory, ranks.memory.reserved)
+          << one.to_string();
+  }
+}
+
 // One estimator for plans of all kinds: what it remembers of one is not taken for another.
 TEST(PlanEstimator, SaysTheSameWhateverItWasAskedBefore) {
   EstimateCases cases(3);

@@ -42,6 +42,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/sim/framework.h"
 #include "nadi/sim/simulation.h"
 
 namespace nadi::inline predict {
@@ -96,6 +97,8 @@ PlanFile parse_plan_file(std::string text, const std::filesystem::path& path);
 // The step of a data-parallel rank, and the plan for it.
 StepRequest request_of(const PlanFile& file);
 
+// What trains, by its prediction.
+const Framework& assumed_framework(const PlanFile& file);
 // What its prediction assumed, for simulate_step(): overlap, type of gradients, collectives, measured layers. What the
 // file does not say is what a prediction assumes by itself. Error as LayerTimes::read() throws.
 SimulationOptions assumed_options(const PlanFile& file, const ModelConfig& config);

@@ -254,10 +254,14 @@ StepRequest request_of(const PlanFile& file) {
   return request;
 }
 
+const Framework& assumed_framework(const PlanFile& file) {
+  const Framework* const framework = find_framework(file.predicted.framework);
+  return framework != nullptr ? *framework : frameworks().front();
+}
+
 SimulationOptions assumed_options(const PlanFile& file, const ModelConfig& config) {
   const PlanPrediction& predicted = file.predicted;
-  const Framework* const framework = find_framework(predicted.framework);
-  SimulationOptions options{.overlap = (framework != nullptr ? *framework : frameworks().front()).overlap};
+  SimulationOptions options{.overlap = assumed_framework(file).overlap};
   options.overlap.gradient_dtype = predicted.gradient_dtype.value_or(default_gradient_dtype(file.dtype));
   if (const auto collective = collective_algorithm_named(predicted.collective))
     options.collective = *collective;

@@ -35,7 +35,7 @@ struct StageTable {
   Bytes capacity = {};      // of the smallest of its devices, times limits.memory_share; 0 means not known
   // By layers of the stage; with several virtual stages empty: what follows the pipeline depends on how long
   // before its end each chunk has ended.
-  std::span<const Nanoseconds> clear;      // before its first forward: gradients are zeroed
+  std::span<const Nanoseconds> start;  // before its first forward: gradients are zeroed, parameters gathered
   std::span<const Nanoseconds> reduction;  // from its last backward to reduced gradients and their norm
   std::span<const Nanoseconds> update;     // optimizer, with what is gathered after it under ZeRO
   std::span<const Bytes> memory;           // see missing_memory() for several virtual stages

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <tuple>
 
 #include "nadi/base/hash.h"
-#include "nadi/parallel/gradient_reduction.h"
-#include "nadi/parallel/variable_buckets.h"
+#include "nadi/graph/ops/collectives.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -17,22 +18,47 @@ std::int64_t rounded(double nanoseconds) {
   return std::llround(nanoseconds);
 }
 
+// How a chunk's layers are cut into pieces of its backward pass.
+struct Cut {
+  bool joined = false;      // the first layers belong to the embedding's piece
+  std::int64_t pieces = 0;  // of other layers
+  Cut(const BlockTimes& blocks, ChunkRole role, std::int64_t layers)
+      : joined(has_embedding(role) && layers >= blocks.layers_per_piece),
+        pieces((layers + blocks.layers_per_piece - 1) / blocks.layers_per_piece - (joined ? 1 : 0)) {}
+
+  // Pieces of layers behind the bucket's in the backward pass, before it in the forward pass.
+  std::int64_t behind(const PlannedBucket& bucket) const {
+    return bucket.piece == BackwardPiece::kHead ? pieces : pieces - 1 - bucket.layers_piece;
+  }
+};
+
 // So long before the end of the backward pass the last gradient of a bucket is ready.
 std::int64_t lead_of(const BlockTimes& blocks, const PlannedBucket& bucket, ChunkRole role,
                      std::int64_t layers) {
   const auto run = [&](BackwardPiece piece) { return blocks.pieces[static_cast<std::size_t>(piece)].run; };
-  const std::int64_t per_piece = blocks.layers_per_piece;
-  const bool joined = has_embedding(role) && layers >= per_piece;
-  const std::int64_t others = joined ? layers - per_piece : layers;
-  const std::int64_t pieces = (others + per_piece - 1) / per_piece;
   std::int64_t lead =
       blocks.pieces[static_cast<std::size_t>(bucket.piece)].leads[static_cast<std::size_t>(bucket.gradient)];
   if (bucket.piece == BackwardPiece::kEmbedding) return lead;
+  const Cut cut(blocks, role, layers);
   if (has_embedding(role))
-    lead += joined ? run(BackwardPiece::kEmbedding)
-                   : std::max<std::int64_t>(0, run(BackwardPiece::kEmbedding) - run(BackwardPiece::kLayers));
-  const std::int64_t after = bucket.piece == BackwardPiece::kHead ? pieces : pieces - 1 - bucket.layers_piece;
-  return lead + after * run(BackwardPiece::kLayers);
+    lead += cut.joined
+                ? run(BackwardPiece::kEmbedding)
+                : std::max<std::int64_t>(0, run(BackwardPiece::kEmbedding) - run(BackwardPiece::kLayers));
+  return lead + cut.behind(bucket) * run(BackwardPiece::kLayers);
+}
+
+// And so long after the start of the forward pass it needs the bucket's parameters: when the layers before have
+// run. Parameters whose gradients are ready last are needed first.
+std::int64_t use_of(const BlockTimes& blocks, const PlannedBucket& bucket, ChunkRole role,
+                    std::int64_t layers) {
+  if (bucket.piece == BackwardPiece::kEmbedding) return 0;
+  const Cut cut(blocks, role, layers);
+  const std::int64_t before = (cut.behind(bucket) + (cut.joined ? 1 : 0)) * blocks.layers_per_piece;
+  const auto& forward =
+      blocks.forward[static_cast<std::size_t>(has_embedding(role) ? ChunkRole::kFirst : ChunkRole::kMiddle)];
+  return before == 0 && !has_embedding(role)
+             ? 0
+             : forward[static_cast<std::size_t>(std::min(before, layers))].run.count();
 }
 
 }  // namespace
@@ -68,7 +94,11 @@ ReductionTable::BucketTimes ReductionTable::times_of(const ReductionRequestOfSta
 class ReductionTable::Sum {
  public:
   Sum(const ReductionTable& table, const ReductionRequestOfStage& request, PlanNetwork& network)
-      : table_(table), request_(request), network_(network), overlap_(table.question_.overlap) {}
+      : table_(table),
+        request_(request),
+        network_(network),
+        overlap_(table.question_.overlap),
+        gathers_early_(table.question_.request.layout.gathers == GatherTime::kBeforeUse) {}
 
   void add(std::span<const PlannedBucket> buckets, const ChunkEnd& chunk) {
     const BlockTimes& blocks = *request_.blocks;
@@ -76,15 +106,14 @@ class ReductionTable::Sum {
     BucketTimes times;
     std::int64_t known = -1;  // elements that `times` are of
     for (const PlannedBucket& bucket : buckets) {
-      elements_ += bucket.elements;
       if (bucket.elements != known) times = table_.times_of(request_, bucket, network_);
       known = bucket.elements;
       collectives_ += (times.reduce > 0 ? 1 : 0) + (bucket.partial ? 1 : 0) + (bucket.tied ? 1 : 0);
       updated_ += times.update;
-      gathered_ = std::max(gathered_, updated_) + times.gather;
+      if (!gathers_early_) gathered_ = std::max(gathered_, updated_) + times.gather;
       if (bucket.tied) {
         tied_size_ += bucket.elements * blocks.rates.gradient_bytes;
-        tied_update_ += times.update + times.gather;
+        tied_update_ += times.update + (gathers_early_ ? 0 : times.gather);
         tied_ += times.reduce + (request_.counts_tied ? times.norm : 0);
         continue;
       }
@@ -107,8 +136,6 @@ class ReductionTable::Sum {
               .tied = Nanoseconds{tied_},
               .tied_update = Nanoseconds{tied_update_},
               .collectives = collectives_};
-    if (request_.clears)
-      sums.clear = Nanoseconds{rounded(blocks.rates.clear * static_cast<double>(elements_))};
     const std::int64_t element =
         overlap_.gradient_dtype ? size_of(*overlap_.gradient_dtype) : blocks.rates.gradient_bytes;
     sums.tied_size = Bytes{tied_size_ / blocks.rates.gradient_bytes * element};
@@ -120,7 +147,7 @@ class ReductionTable::Sum {
   const ReductionRequestOfStage& request_;
   PlanNetwork& network_;
   const OverlapOptions& overlap_;
-  std::int64_t elements_ = 0;
+  const bool gathers_early_;
   std::int32_t collectives_ = 0;
   std::int64_t reduced_ = kLongBefore;
   std::int64_t normed_ = 0;  // not while the backward pass computes
@@ -143,7 +170,7 @@ StageReductions& ReductionTable::entry_of(const ReductionRequestOfStage& request
   auto fresh = std::make_unique<StageReductions>();
   const auto count = static_cast<std::size_t>(question_.config.layers) + 1;
   fresh->known.resize(count);
-  fresh->clear.resize(count);
+  fresh->start.resize(count);
   fresh->reduction.resize(count);
   fresh->update.resize(count);
   fresh->collectives.resize(count);
@@ -160,10 +187,11 @@ const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request
     const auto at = static_cast<std::size_t>(n);
     if (entry.known[at] != 0) continue;
     Sum sum(*this, request, network);
-    sum.add(request.blocks->buckets->of(request.role, n), {.role = request.role, .layers = n});
+    const std::array chunk{ChunkEnd{.role = request.role, .layers = n}};
+    sum.add(request.blocks->buckets->of(request.role, n, request.data.members), chunk[0]);
     const Sums sums = sum.sums();
     entry.known[at] = 1;
-    entry.clear[at] = sums.clear;
+    entry.start[at] = start_of(request, chunk, network);
     entry.reduction[at] = sums.reduction;
     entry.update[at] = sums.update;
     entry.collectives[at] = sums.collectives;
@@ -176,17 +204,43 @@ const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request
 
 ReductionTable::Sums ReductionTable::of_chunks(const ReductionRequestOfStage& request,
                                                std::span<const ChunkEnd> chunks, PlanNetwork& network) {
-  const GradientBuckets& buckets = *request.blocks->buckets;
-  std::int64_t bucket_elements = question_.request.bucket_elements;
-  if (bucket_elements == kBucketsAsTheyFit) {
-    std::int64_t elements = 0;
-    for (const ChunkEnd& chunk : chunks) elements += buckets.elements(chunk.role, chunk.layers);
-    bucket_elements = fitting_bucket(elements);
-  }
+  BucketsOf of = buckets_of(request, chunks);
   Sum sum(*this, request, network);
-  for (const ChunkEnd& chunk : chunks)
-    sum.add(buckets.planned(chunk.role, chunk.layers, bucket_elements), chunk);
+  for (const ChunkEnd& chunk : chunks) {
+    of.first_chunk = has_embedding(chunk.role);
+    sum.add(request.blocks->buckets->of_chunk({chunk.role, chunk.layers, of}), chunk);
+  }
   return sum.sums();
+}
+
+BucketsOf ReductionTable::buckets_of(const ReductionRequestOfStage& request,
+                                     std::span<const ChunkEnd> chunks) {
+  BucketsOf of{.ranks = request.data.members};
+  for (const ChunkEnd& chunk : chunks)
+    of.elements += request.blocks->buckets->elements(chunk.role, chunk.layers);
+  return of;
+}
+
+Nanoseconds ReductionTable::start_of(const ReductionRequestOfStage& request, std::span<const ChunkEnd> chunks,
+                                     PlanNetwork& network) const {
+  const BlockTimes& blocks = *request.blocks;
+  BucketsOf of = buckets_of(request, chunks);
+  std::int64_t start = request.clears ? rounded(blocks.rates.clear * static_cast<double>(of.elements)) : 0;
+  const bool gathers = request.zero && question_.request.layout.gathers == GatherTime::kBeforeUse;
+  if (!gathers || request.data.members == 1) return Nanoseconds{start};
+  // Those of the rank's first chunk, which ends last. Other chunks run later, and what they need is there by then.
+  const ChunkEnd& chunk = chunks.back();
+  of.first_chunk = has_embedding(chunk.role);
+  std::vector<PlannedBucket> buckets = blocks.buckets->of_chunk({chunk.role, chunk.layers, of});
+  std::ranges::stable_sort(buckets, std::greater{}, [](const PlannedBucket& bucket) {
+    return std::tuple(bucket.piece, bucket.layers_piece, bucket.gradient);
+  });
+  std::int64_t gathered = 0;
+  for (const PlannedBucket& bucket : buckets) {
+    gathered += times_of(request, bucket, network).gather;
+    start = std::max(start, gathered - use_of(blocks, bucket, chunk.role, chunk.layers));
+  }
+  return Nanoseconds{start};
 }
 
 }  // namespace nadi::inline predict

@@ -1,5 +1,6 @@
-// What follows the last backward pass of a stage: the reduction of its gradients, as far as it is not hidden,
-// their norm, and the update; for any number of layers.
+// What comes before the first forward pass of a stage and after its last backward pass: parameters that are
+// gathered, gradients that are set to zero; the reduction of gradients, as far as it is not hidden, their norm,
+// and the update; for any number of layers.
 //
 //   ReductionTable reductions(question);
 //   const StageReductions& after = reductions.of({.blocks = &times, .role = ChunkRole::kMiddle, .data =
@@ -10,7 +11,10 @@
 // last reduction ends
 //   max over b of  sum of t(k) for k >= b  -  lead(b)
 // after the backward pass. The norm of a bucket is taken after its reduction, and after the backward pass.
-// Under ZeRO an updated part is gathered after it was updated and the one before it was gathered.
+// Under ZeRO an updated part is gathered after it was updated and the one before it was gathered; or in the next
+// step, one after the other, before the forward pass comes to it: with g(b) the time of a gather, and use(b) how
+// long after its start the forward pass needs the parameters, it is held back by
+//   max over b of  sum of g(k) for k <= b  -  use(b).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +45,7 @@ struct ReductionRequestOfStage {
 struct StageReductions {
   // By number of layers: those that were asked for.
   std::vector<char> known;
-  std::vector<Nanoseconds> clear, reduction, update;
+  std::vector<Nanoseconds> start, reduction, update;  // start: before the first forward pass
   std::vector<std::int32_t> collectives;  // how many its host launches during and after the backward pass
   // For tied word embeddings: the reduction over `data` and their norm; their update, which `update` has, too.
   Nanoseconds tied = {}, tied_update = {};
@@ -64,12 +68,15 @@ class ReductionTable {
     std::int64_t before_end = 0;  // nanoseconds from there to the end of the last of them
   };
   struct Sums {
-    Nanoseconds clear = {}, reduction = {}, update = {}, tied = {}, tied_update = {};
+    Nanoseconds reduction = {}, update = {}, tied = {}, tied_update = {};
     Bytes tied_size = {};
     std::int32_t collectives = 0;
   };
   Sums of_chunks(const ReductionRequestOfStage& request, std::span<const ChunkEnd> chunks,
                  PlanNetwork& network);
+  // Before the first forward pass of a rank with these chunks.
+  Nanoseconds start_of(const ReductionRequestOfStage& request, std::span<const ChunkEnd> chunks,
+                       PlanNetwork& network) const;
 
  private:
   struct BucketTimes {
@@ -79,6 +86,7 @@ class ReductionTable {
   StageReductions& entry_of(const ReductionRequestOfStage& request);
   BucketTimes times_of(const ReductionRequestOfStage& request, const PlannedBucket& bucket,
                        PlanNetwork& network) const;
+  static BucketsOf buckets_of(const ReductionRequestOfStage& request, std::span<const ChunkEnd> chunks);
 
   const PlanQuestion& question_;
   struct Known {

@@ -91,7 +91,7 @@ PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t
           .forward_after = forward.after_input.count(),
           .backward_after = backward.after_input.count(),
           .launch = forward.launch.count() + backward.launch.count(),
-          .start = after.clear[layers].count(),
+          .start = after.start[layers].count(),
           // Without a norm of all gradients, a stage updates when its own are there.
           .tail = after.reduction[layers].count() + (tables.norm_joins ? 0 : after.update[layers].count()),
           .update = tables.norm_joins ? after.update[layers].count() : 0};

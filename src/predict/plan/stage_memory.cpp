@@ -16,8 +16,9 @@ StageMemoryTable::Kind& StageMemoryTable::kind_of(const StepRequest& request, co
   key.recomputed_layers = request.recompute.layers;
   key.accumulates = true;  // memory does not depend on it
   const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
-  // Without ZeRO their number is of no account, only whether there are several.
-  const std::int64_t split = plan.zero_stage >= 1 ? data_ranks : data_ranks > 1 ? -1 : 1;
+  // Without ZeRO their number is of no account, only whether there are several; but Megatron-LM's buckets grow with it.
+  const bool counts = plan.zero_stage >= 1 || request.layout.rule == BucketRule::kMegatron;
+  const std::int64_t split = counts ? data_ranks : data_ranks > 1 ? -1 : 1;
   const bool splits_model = group_size(plan, GroupKind::kModel) > 1;
   std::vector<std::unique_ptr<Kind>>& alike = kinds_[key];
   for (const std::unique_ptr<Kind>& kind : alike)

@@ -15,18 +15,30 @@ constexpr OverlapOptions kMegatron2022{.blocking_messages = true,
                                        .reduce_after_backward = true,
                                        .messages_stop_host = true,
                                        .scattered_messages = true};
+constexpr OverlapOptions kMegatronCore{
+    .blocking_messages = true, .interleaved_messages_overlap = true, .messages_stop_host = true};
+constexpr LayoutRules kAllAtOnce{.rule = BucketRule::kOne};
 
 constexpr std::array kFrameworks{
     Framework{.name = "nadi", .summary = "communication runs beside computation"},
     Framework{.name = "megatron-2021",
               .summary = "communication stops computation",
               .fused_attention = false,
-              .overlap = kMegatron2021},
+              .overlap = kMegatron2021,
+              .layout = kAllAtOnce},
     Framework{.name = "megatron-2022",
               .summary = "messages between stages stop computation and host, gradients are reduced after the "
                          "backward pass",
               .fused_attention = false,
-              .overlap = kMegatron2022},
+              .overlap = kMegatron2022,
+              .layout = kAllAtOnce},
+    Framework{.name = "megatron",
+              .summary =
+                  "gradients are reduced beside the backward pass and parameters gathered beside the forward "
+                  "pass, in large buckets",
+              .fused_attention = true,
+              .overlap = kMegatronCore,
+              .layout = {.rule = BucketRule::kMegatron, .gathers = GatherTime::kBeforeUse}},
 };
 
 }  // namespace

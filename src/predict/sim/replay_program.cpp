@@ -19,7 +19,7 @@ constexpr std::uint32_t kNotPlaced = std::numeric_limits<std::uint32_t>::max();
 class StageFlattening {
  public:
   StageFlattening(const Program& program, const Plan& plan, std::int64_t stage, const OverlapOptions& overlap)
-      : program_(program), plan_(plan), stage_number_(stage), overlap_(overlap) {
+      : program_(program), plan_(plan), stage_number_(stage), overlap_(overlap.with(plan.virtual_stages)) {
     first_op_.reserve(program.graphs.size());
     for (const Graph& graph : program.graphs) {
       first_op_.push_back(numbers_.size());

@@ -64,6 +64,8 @@ struct OverlapOptions {
   // Messages between stages stop the computation of both ranks until they have arrived, in the exchanges in
   // which Megatron-LM posts them (exchange_order.h).
   bool blocking_messages = false;
+  // But with several virtual stages they run beside the computation, and stop no host.
+  bool interleaved_messages_overlap = false;
   // Collectives of these groups ("dp", "embedding") wait until the last computation of the backward pass has
   // ended.
   bool reduce_after_backward = false;
@@ -77,6 +79,14 @@ struct OverlapOptions {
   // Element type in which gradients are reduced; nothing means the one that the program has them in. Only the size
   // on the network changes.
   std::optional<DType> gradient_dtype = {};
+
+  // As they are for a plan.
+  OverlapOptions with(std::int64_t virtual_stages) const {
+    OverlapOptions options = *this;
+    if (!interleaved_messages_overlap || virtual_stages == 1) return options;
+    options.blocking_messages = options.messages_stop_host = false;
+    return options;
+  }
 };
 
 // May replace the times of computation that the device model gives: measured layers, for instance. `times` is

@@ -74,7 +74,7 @@ class Job {
       : config_(config), plan_(plan), request_(request), world_(plan.world_size()) {
     request_.batch_size = plan.micro_batches;
     request_.seq_length = 8;
-    request_.bucket_elements = 1000;  // several per stage
+    request_.layout.bucket_elements = 1000;  // several per stage
     programs_ = std::make_unique<StagePrograms>(config, request_, plan);
     for (std::int64_t r = 0; r < plan.world_size(); ++r) {
       groups_.emplace_back(world_.rank(r), plan);

@@ -18,7 +18,7 @@ StepRequest training_request(const TrainOptions& options, std::int64_t micro_bat
           .recompute = options.recompute,
           .optimizer = options.optimizer,
           .keeps_gradients = options.batches.has_value() && !options.batches->is_constant(),
-          .bucket_elements = options.bucket_elements};
+          .layout = {.bucket_elements = options.bucket_elements}};
 }
 
 StepRequest evaluation_request(const TrainOptions& options) {

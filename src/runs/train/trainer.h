@@ -29,7 +29,7 @@
 #include "nadi/graph/optimizer.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/model/model_config.h"
-#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/parameter_layout.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/run/run_recorder.h"

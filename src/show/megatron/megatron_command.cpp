@@ -318,6 +318,9 @@ class MegatronWriter {
     const Framework* const framework = find_framework(file_.predicted.framework);
     if (framework != nullptr && !framework->overlap.reduce_after_backward)
       words.emplace_back("--overlap-grad-reduce");
+    if (framework != nullptr && framework->layout.gathers == GatherTime::kBeforeUse &&
+        file_.plan.zero_stage > 0)
+      words.emplace_back("--overlap-param-gather");
     const auto reduced = file_.predicted.gradient_dtype;
     if (reduced == DType::kF32 && file_.dtype == DType::kF16)
       words.emplace_back("--accumulate-allreduce-grads-in-fp32");

@@ -133,6 +133,12 @@ TEST(MegatronCommandTest, ReductionsRunAsThePredictionHasThem) {
   file.predicted = {.framework = "megatron-2022", .gradient_dtype = DType::kF32};
   EXPECT_THAT(command_of(file).command, AllOf(Not(HasSubstr("--overlap-grad-reduce")),
                                               HasSubstr("--accumulate-allreduce-grads-in-fp32")));
+  file.predicted.framework = "megatron";
+  file.plan.zero_stage = 1;
+  EXPECT_THAT(command_of(file).command, HasSubstr("--overlap-grad-reduce --overlap-param-gather"));
+  file.plan.zero_stage = 0;
+  EXPECT_THAT(command_of(file).command, Not(HasSubstr("--overlap-param-gather")))
+      << "there is nothing to gather";
   file.dtype = DType::kBF16;
   EXPECT_THAT(command_of(file).command, Not(HasSubstr("grads-in-fp32"))) << "its own default";
   file.predicted.gradient_dtype = DType::kBF16;
