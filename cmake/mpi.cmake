@@ -17,18 +17,18 @@ set(NADI_MPI_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CO
 
 # nadi_mpi_run(comm_mpi_4ranks RANKS 4 TIMEOUT 60 COMMAND comm_mpi_test)
 # A test that starts a command on so many ranks; it fails when one of them does. With EXIT_CODE: unless the
-# command ends with that.
+# command ends with that. With UNDER: started by that program.
 function(nadi_mpi_run name)
   if(NOT NADI_BUILD_TESTS OR NOT MPI_CXX_FOUND)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "RANKS;TIMEOUT;EXIT_CODE" "COMMAND" ${ARGN})
+  cmake_parse_arguments(ARG "" "RANKS;TIMEOUT;EXIT_CODE;UNDER" "COMMAND" ${ARGN})
   list(POP_FRONT ARG_COMMAND program)
   set(expecting)
   if(ARG_EXIT_CODE)
     set(expecting sh -c "\"$@\" && exit 99 || test $? -eq ${ARG_EXIT_CODE}" sh)
   endif()
-  add_test(NAME ${name} COMMAND ${expecting}
+  add_test(NAME ${name} COMMAND ${expecting} ${ARG_UNDER}
     ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ARG_RANKS} ${MPIEXEC_PREFLAGS}
     $<TARGET_FILE:${program}> ${MPIEXEC_POSTFLAGS} ${ARG_COMMAND})
   # Two cores, so that tests which run side by side do not starve its processes.
@@ -39,7 +39,8 @@ endfunction()
 # nadi_over_nccl(plan_mpi_test_nccl_4ranks TIMEOUT 300)
 # Makes tests of nadi_mpi_run() such on a GPU that the ranks share, over NCCL (cuda/device_sharing.h). NCCL
 # takes them for ranks on hosts of their own; a channel and small buffers are enough for them, and are made sooner.
-# Nothing runs beside such a test: its kernels wait for each other, and the GPU gives each rank its turn.
+# Nothing runs beside such a test: its kernels wait for each other, and the GPU gives each rank its turn, unless it is
+# started under tests/with_mps.sh.
 function(nadi_over_nccl)
   cmake_parse_arguments(ARG "" "TIMEOUT" "" ${ARGN})
   foreach(name ${ARG_UNPARSED_ARGUMENTS})

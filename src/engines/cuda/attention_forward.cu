@@ -5,6 +5,7 @@
 
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/attention_tiles.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -120,7 +121,7 @@ void launch_attention_forward(const AttentionForward& forward, const DeviceTrait
         using Tiles = decltype(tiles);
         const auto kernel = attention_forward_kernel<Tiles>;
         constexpr int kBytes = static_cast<int>(shared_bytes(Tiles{}));
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+        allow_shared_memory(kernel, kBytes);
         const dim3 grid(blocks_for(e.T, Tiles::kRows), static_cast<unsigned>(e.H),
                         static_cast<unsigned>(e.B));
         kernel<<<grid, Tiles::kThreads, kBytes, stream>>>(forward);

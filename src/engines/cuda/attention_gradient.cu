@@ -12,6 +12,7 @@
 
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/attention_tiles.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -251,7 +252,7 @@ void launch_attention_gradient(const AttentionGradient& gradient, const float* s
         using Tiles = decltype(tiles);
         constexpr int kBytes = static_cast<int>(shared_bytes(Tiles{}));
         const auto launch = [&](auto kernel, std::int64_t tokens, std::int64_t heads) {
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+          allow_shared_memory(kernel, kBytes);
           const dim3 grid(blocks_for(tokens, Tiles::kRows), static_cast<unsigned>(heads),
                           static_cast<unsigned>(e.B));
           kernel<<<grid, Tiles::kThreads, kBytes, stream>>>(gradient, sums);

@@ -13,6 +13,7 @@
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/matrix_stack.h"
 #include "nadi/cuda/ops_one_by_one.h"
+#include "nadi/cuda/shared_memory_limit.h"
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/ops/rotary.h"
 
@@ -239,7 +240,7 @@ void launch_rows(Products p, const FewRows& few, const KernelCall& call) {
   const std::int64_t partials = by_rows ? 0 : std::int64_t{decode::kWarps} * R * lanes * V;
   const auto shared =
       static_cast<int>((R * p.padded_k + partials) * static_cast<std::int64_t>(sizeof(float)));
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  allow_shared_memory(kernel, static_cast<std::size_t>(shared));
   int per_multiprocessor = 1;
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, decode::kThreads,
                                                 static_cast<std::size_t>(shared));

@@ -19,6 +19,7 @@
 #include "nadi/cuda/loss_with_gradient.h"
 #include "nadi/cuda/packed.cuh"
 #include "nadi/cuda/ring_barrier.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
 namespace nadi::inline engines::cuda {
@@ -425,9 +426,7 @@ void loss_with_gradient_kernel(const KernelCall& call) {
                       .partials = partials};
   const std::int64_t blocks = loss_blocks(rows, traits);
   const auto launch = [&](auto kernel) {
-    check_cuda(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ring.shared_memory()),
-        "setting the shared memory of a kernel");
+    allow_shared_memory(kernel, static_cast<std::size_t>(ring.shared_memory()));
     kernel<<<static_cast<unsigned>(blocks), kThreads, ring.shared_memory(), call.stream>>>(task);
   };
   with_type(logits.dtype(), [&](auto tag) {

@@ -13,6 +13,7 @@
 #include "nadi/cuda/dropout_mask.cuh"
 #include "nadi/cuda/kernels.h"
 #include "nadi/cuda/norm_rows.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 
 namespace nadi::inline engines::cuda {
 namespace {
@@ -272,10 +273,7 @@ void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& su
       norm.rows_ahead = teams.rows_ahead(operands, call.device.traits());
       shared = std::max(shared, teams.row_bytes(operands) * (norm.rows_ahead + 1));
     }
-    if (shared > NormTeams::kSharedMemory)
-      check_cuda(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-          "setting the shared memory of a kernel");
+    allow_shared_memory(kernel, static_cast<std::size_t>(shared));
     kernel<<<static_cast<unsigned>(sums.part_count), teams.threads(), static_cast<std::size_t>(shared),
              call.stream>>>(norm);
   };

@@ -5,6 +5,7 @@
 
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/key_tiles.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 #include "nadi/cuda/tensor_core_tiles.cuh"
 
 namespace nadi::inline engines::cuda {
@@ -183,8 +184,7 @@ void launch_width(const AttentionForward& forward, cudaStream_t stream) {
   constexpr int kBytes = 4 * TensorCoreTile<Element, kWidth>::kBytes;
   constexpr int kWarps = kForwardWarps<kWidth>;
   const AttentionExtents& e = forward.in.extents;
-  cudaFuncSetAttribute(tensor_core_forward<Element, kWidth>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       kBytes);
+  allow_shared_memory(tensor_core_forward<Element, kWidth>, kBytes);
   const unsigned grid = blocks_for(e.T, kWarps * kWarpRows) * static_cast<unsigned>(e.H * e.B);
   tensor_core_forward<Element, kWidth><<<grid, kWarps * kWarp, kBytes, stream>>>(forward);
 }

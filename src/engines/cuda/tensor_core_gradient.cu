@@ -7,6 +7,7 @@
 #include "nadi/cuda/attention_launch.h"
 #include "nadi/cuda/attention_scratch.h"
 #include "nadi/cuda/key_tiles.cuh"
+#include "nadi/cuda/shared_memory_limit.h"
 #include "nadi/cuda/tensor_core_tiles.cuh"
 
 namespace nadi::inline engines::cuda {
@@ -429,7 +430,7 @@ template <class Element, int kWidth>
 void launch_width(const AttentionGradient& gradient, const TensorCoreScratch& scratch, cudaStream_t stream) {
   const AttentionExtents& e = gradient.in.extents;
   const auto launch = [&](auto kernel, std::int64_t tokens, std::int64_t heads, int bytes) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    allow_shared_memory(kernel, static_cast<std::size_t>(bytes));
     const unsigned grid = blocks_for(tokens, kBlockRows) * static_cast<unsigned>(heads * e.B);
     kernel<<<grid, kGradientThreads, bytes, stream>>>(gradient, scratch);
   };
