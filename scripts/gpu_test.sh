@@ -29,8 +29,11 @@ fi
 "$build/src/cli/nadi" devices
 code=0
 ctest --test-dir "$build" --output-on-failure --label-regex '^cuda$' --parallel 4 "$@" || code=$?
-# How often, and why.
-reasons=$(grep -hoE "(CUDA cannot be used|this build (of Nadi )?(has no|cannot)|skipped: ).*" \
-  "$build/Testing/Temporary/LastTest.log" | sort | uniq -c | sort -rn || true)
+# How often, and why: what tests print when they leave, and what stands below GoogleTest's "Skipped".
+log=$build/Testing/Temporary/LastTest.log
+reasons=$({
+  grep -hoE "(CUDA cannot be used|this build (of Nadi )?(has no|cannot)|skipped: ).*" "$log"
+  grep -hA1 ': Skipped$' "$log" | grep -vE '^--$|: Skipped$'
+} | sort | uniq -c | sort -rn || true)
 [ -z "$reasons" ] || printf 'Reasons of tests that were skipped:\n%s\n' "$reasons"
 exit "$code"
