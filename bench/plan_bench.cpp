@@ -1,14 +1,13 @@
 // The plans that FASOP evaluated, estimated here with its layer times, beside its own figures: how long an
 // estimate takes, and how far both are apart.
 //
-//   plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N] [--fresh N]
+//   plan_bench FOLDER [--plans] [--simulate] [--once] [--fresh N]
 //
 // FOLDER has FASOP's tables: gpt2.csv (GPT-2 XL on 8 nodes of 4 A10), gpt2_heterogeneous.csv (one node of 4
 // A100 and 7 of A10), bert.csv (BERT large on 4 nodes of 4 A10) and known_cost_all.csv (times of layers).
 // --plans prints every plan; --simulate adds what the simulator says (seconds for all);
-// --once leaves out estimates of plans that are known already, for profilers; --threads measures the first
-// estimates on several threads, and nothing else; --fresh repeats the first estimates with estimators that
-// know nothing, N times, in a process that has its pages.
+// --once leaves out estimates of plans that are known already, for profilers; --fresh repeats the
+// first estimates with estimators that know nothing, N times, in a process that has its pages.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,9 +27,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/plan_estimate.h"
-#include "nadi/plan/plan_estimates.h"
 
 namespace {
 
@@ -153,7 +150,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 struct BenchOptions {
   std::filesystem::path folder;
   bool all = false, simulates = false, once = false;
-  int threads = 1, fresh = 0;
+  int fresh = 0;
 };
 
 void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& options) {
@@ -171,19 +168,6 @@ void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& opti
   question.layer_times = times;
   const std::vector<FasopPlan> plans = read_plans(options.folder / one.file, question);
 
-  if (options.threads > 1) {
-    std::vector<PlanCandidate> candidates;
-    for (const FasopPlan& plan : plans) candidates.push_back(plan.candidate);
-    const auto start = std::chrono::steady_clock::now();
-    estimates_of(question, candidates, options.threads);
-    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::cout << format("{}: {} plans in {:.1f} ms on {} threads, by the clock on the wall", one.file,
-                        plans.size(), wall * 1e3, options.threads);
-    if (one.seconds > 0)
-      std::cout << format("; FASOP {} s: {:.0f} times as long", one.seconds, one.seconds / wall);
-    std::cout << '\n';
-    return;
-  }
   if (plans.empty()) return;
   const std::clock_t start = std::clock();
   PlanEstimator estimator(question);
@@ -267,13 +251,11 @@ int main(int argc, char** argv) try {
       options.once = true;
     else if (argument == "--fresh" && i + 1 < argc)
       options.fresh = std::stoi(argv[++i]);
-    else if (argument == "--threads" && i + 1 < argc)
-      options.threads = std::stoi(argv[++i]);
     else
       options.folder = argument;
   }
   if (options.folder.empty()) {
-    std::cerr << "plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N] [--fresh N]: the folder "
+    std::cerr << "plan_bench FOLDER [--plans] [--simulate] [--once] [--fresh N]: the folder "
                  "with FASOP's "
                  "tables\n";
     return 2;

@@ -107,7 +107,10 @@ FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap) {
         {.section = SectionId{static_cast<std::uint32_t>(program.sections.size())}});
     program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
   }
-  flat.stage = flatten(program, smallest_plan(family.key()), overlap);
+  // What waits for messages is the same whether they block; whether they do is for the pipeline to say.
+  OverlapOptions apart = overlap;
+  apart.blocking_messages = false;
+  flat.stage = flatten(program, smallest_plan(family.key()), apart);
   chunk.graph = std::move(program.graphs[0]);
   const std::vector<std::uint32_t>& ops = flat.stage.graph_ops;
   for (std::uint32_t node = 0; node < ops.size(); ++node) {

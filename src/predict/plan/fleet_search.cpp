@@ -12,7 +12,6 @@
 
 #include "nadi/plan/balanced_plans.h"
 #include "nadi/plan/fleet.h"
-#include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
 namespace nadi::inline predict {

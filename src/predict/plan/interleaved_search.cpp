@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "nadi/plan/partition_bound.h"
+
 namespace nadi::inline predict {
 namespace {
 
 class InterleavedSearch {
  public:
-  InterleavedSearch(const InterleavedProblem& problem, std::int64_t better_than)
+  InterleavedSearch(const ChunksProblem& problem, std::int64_t better_than)
       : problem_(problem),
         layers_(problem.tables.layers),
         stages_(problem.tables.plan.pp),
@@ -24,6 +26,7 @@ class InterleavedSearch {
     std::vector<std::int64_t> loads(static_cast<std::size_t>(stages_));
     try_all(layers, loads, layers_);
     answer_.lower_bound = best_;
+    answer_.work = answer_.evaluated * evaluation_work(shape_of(problem_.tables.plan));
     return answer_;
   }
 
@@ -128,12 +131,12 @@ class InterleavedSearch {
 
   std::int64_t evaluate(std::span<const std::int64_t> layers) {
     ++answer_.evaluated;
-    const std::int64_t time = problem_.exact(layers);
+    const std::int64_t time = problem_.exact(problem_.kinds, layers);
     if (time >= best_) return time;
     best_ = time;
     answer_.nanoseconds = time;
     answer_.layers.assign(layers.begin(), layers.end());
-    answer_.kinds.assign(static_cast<std::size_t>(stages_), 0);
+    answer_.kinds = problem_.kinds;
     return time;
   }
 
@@ -155,7 +158,7 @@ class InterleavedSearch {
     load = before;
   }
 
-  const InterleavedProblem& problem_;
+  const ChunksProblem& problem_;
   const std::int64_t layers_, stages_, chunks_;
   std::vector<std::int64_t> least_;  // by stage and layers
   std::vector<std::int64_t> sends_;  // nanoseconds there and back between the first stage and each
@@ -166,13 +169,14 @@ class InterleavedSearch {
 
 }  // namespace
 
-PartitionAnswer search_interleaved(const InterleavedProblem& problem, std::int64_t better_than) {
-  return InterleavedSearch(problem, better_than).run();
+PartitionAnswer ChunksProblem::solve(const PartitionEffort& effort) const {
+  return InterleavedSearch(*this, effort.better_than).run();
 }
 
 // The first move that is better, and again from there.
-MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers from, std::int64_t tries) {
+PartitionAnswer improve_chunks(const PartitionProblem& problem, PartitionAnswer from, std::int64_t tries) {
   const std::int64_t chunks = std::ssize(from.layers);
+  from.evaluated = 0;
   std::vector<std::int64_t> layers;
   for (bool better = true; better;) {
     better = false;
@@ -180,14 +184,12 @@ MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers f
       for (std::int64_t giver = 0; giver < chunks && !better; ++giver)
         for (const std::int64_t taker : {giver - distance, giver + distance}) {
           if (taker < 0 || taker >= chunks || from.layers[static_cast<std::size_t>(giver)] == 0) continue;
-          if (++from.evaluated > tries) {
-            from.evaluated = tries;
-            return from;
-          }
+          if (from.evaluated == tries) return from;
+          ++from.evaluated;
           layers = from.layers;
           --layers[static_cast<std::size_t>(giver)];
           ++layers[static_cast<std::size_t>(taker)];
-          const std::int64_t time = problem.exact(layers);
+          const std::int64_t time = problem.exact(from.kinds, layers);
           if (time >= from.nanoseconds) continue;
           better = true;
           from.nanoseconds = time;

@@ -192,4 +192,11 @@ PathBound with_stage_before(const PipelineShape& shape, const PathBound& behind,
   return bound;
 }
 
+PipelineShape shape_of(const Plan& plan) {
+  return {.schedule = plan.schedule,
+          .stages = plan.pp,
+          .micro_batches = plan.micro_batches,
+          .virtual_stages = plan.virtual_stages};
+}
+
 }  // namespace nadi::inline predict

@@ -87,6 +87,12 @@ struct PipelineShape {
   std::int64_t virtual_stages = 1;  // more: kInterleaved
 };
 
+PipelineShape shape_of(const Plan& plan);
+// Work of evaluating one pipeline.
+constexpr std::int64_t evaluation_work(const PipelineShape& shape) {
+  return 2 * shape.stages * shape.virtual_stages * shape.micro_batches;
+}
+
 // Bound of the stages s to the last one as a pipeline by itself; nanoseconds.
 struct PathBound {
   // 1F1B: [m] is the most that a path takes for m more micro-batches. m and n more take at least the sum, so

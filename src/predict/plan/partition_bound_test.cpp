@@ -8,7 +8,7 @@
 namespace nadi::inline predict {
 namespace {
 
-std::int64_t bound_of_pipeline(const PartitionProblem& problem, std::span<const std::int32_t> kinds,
+std::int64_t bound_of_pipeline(const StagesProblem& problem, std::span<const std::int32_t> kinds,
                                std::span<const std::int64_t> layers) {
   const std::vector<PartitionSend> sends = sends_of(problem, kinds);
   const std::int64_t last = problem.shape.stages - 1;
@@ -25,7 +25,7 @@ TEST(PartitionBound, IsNeverAboveTheLatency) {
   std::mt19937 random(1);
   std::int64_t pipelines = 0, equal = 0;
   for (int i = 0; i < 3000; ++i) {
-    const PartitionProblem problem = random_partition_problem(
+    const StagesProblem problem = random_partition_problem(
         random, {.most_stages = 5, .most_layers = 4, .most_micro_batches = 14, .most_kinds = 2});
     every_partition(problem, [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) {
       const std::int64_t latency = reference_of(problem, kinds, layers);

@@ -71,11 +71,11 @@ struct RandomPartitionProblem {
 
 // Kinds of stages that differ in speed, in nodes and in stages per node; memory that bounds layers; messages
 // from free to slow. `exact` is the reference.
-inline PartitionProblem random_partition_problem(std::mt19937& random, const RandomPartitionProblem& size) {
+inline StagesProblem random_partition_problem(std::mt19937& random, const RandomPartitionProblem& size) {
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
-  PartitionProblem problem;
+  StagesProblem problem;
   problem.shape = {.schedule = draw(0, 3) == 0 ? ScheduleKind::kGPipe : ScheduleKind::k1F1B,
                    .stages = draw(1, size.most_stages),
                    .micro_batches = draw(1, size.most_micro_batches)};
@@ -117,7 +117,7 @@ inline PartitionProblem random_partition_problem(std::mt19937& random, const Ran
 }
 
 // By stage; the sends between them follow from places in blocks.
-inline std::vector<PartitionSend> sends_of(const PartitionProblem& problem,
+inline std::vector<PartitionSend> sends_of(const StagesProblem& problem,
                                            std::span<const std::int32_t> kinds) {
   std::vector<PartitionSend> sends;
   std::int64_t place = 0;
@@ -131,7 +131,7 @@ inline std::vector<PartitionSend> sends_of(const PartitionProblem& problem,
   return sends;
 }
 
-inline std::int64_t reference_of(const PartitionProblem& problem, std::span<const std::int32_t> kinds,
+inline std::int64_t reference_of(const StagesProblem& problem, std::span<const std::int32_t> kinds,
                                  std::span<const std::int64_t> layers) {
   std::vector<PartitionCosts> costs;
   for (std::size_t s = 0; s < kinds.size(); ++s)
@@ -141,7 +141,7 @@ inline std::int64_t reference_of(const PartitionProblem& problem, std::span<cons
 
 // Calls `visit` for every sequence of kinds and every partition that the problem allows.
 inline void every_partition(
-    const PartitionProblem& problem,
+    const StagesProblem& problem,
     const std::function<void(std::span<const std::int32_t>, std::span<const std::int64_t>)>& visit) {
   std::vector<std::int32_t> kinds;
   std::vector<std::int64_t> layers;

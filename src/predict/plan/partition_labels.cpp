@@ -9,7 +9,7 @@
 
 namespace nadi::inline predict {
 
-UsedNodes::UsedNodes(const PartitionProblem& problem) : problem_(problem) {
+UsedNodes::UsedNodes(const StagesProblem& problem) : problem_(problem) {
   number(std::vector<std::int32_t>(problem.nodes.size()));
 }
 

@@ -17,7 +17,7 @@ namespace nadi::inline predict {
 // Sets of nodes that stages of some kinds take, numbered as they are met.
 class UsedNodes {
  public:
-  explicit UsedNodes(const PartitionProblem& problem);
+  explicit UsedNodes(const StagesProblem& problem);
   static constexpr std::int32_t kNone = 0;      // no nodes
   static constexpr std::int32_t kTooMany = -1;  // more than there are
   // With one more block of the kind.
@@ -28,7 +28,7 @@ class UsedNodes {
  private:
   std::int32_t number(std::vector<std::int32_t> counts);
 
-  const PartitionProblem& problem_;
+  const StagesProblem& problem_;
   std::vector<std::vector<std::int32_t>> counts_;
   std::map<std::vector<std::int32_t>, std::int32_t> numbers_;
   std::vector<std::vector<std::int32_t>> next_;  // by number and kind; -2 means not asked for yet
@@ -65,7 +65,7 @@ struct LabelLimits {
 
 class PartitionLabels {
  public:
-  PartitionLabels(const PartitionProblem& problem, UsedNodes& used) : problem_(problem), used_(used) {}
+  PartitionLabels(const StagesProblem& problem, UsedNodes& used) : problem_(problem), used_(used) {}
 
   // False: it was stopped, or there are more labels than may be held. Then there is no best().
   bool build(const LabelLimits& limits);
@@ -126,7 +126,7 @@ class PartitionLabels {
   static void add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most);
   void coarsen(PathBound& bound, const LabelLimits& limits) const;
 
-  const PartitionProblem& problem_;
+  const StagesProblem& problem_;
   UsedNodes& used_;
   std::vector<std::int64_t> most_;  // layers, by stage and kind
   std::vector<std::int64_t> least_before_;

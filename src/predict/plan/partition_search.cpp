@@ -15,7 +15,7 @@ constexpr std::int64_t kGrains = 50'000;
 
 class PartitionSearch {
  public:
-  PartitionSearch(const PartitionProblem& problem, const PartitionEffort& effort)
+  PartitionSearch(const StagesProblem& problem, const PartitionEffort& effort)
       : problem_(problem),
         effort_(effort),
         used_(problem),
@@ -189,7 +189,7 @@ class PartitionSearch {
     std::ranges::stable_sort(branches, {}, &Branch::bound);
     for (const Branch& branch : branches) {
       if (close_enough(branch.bound)) return;
-      if (bounds_ + answer_.evaluated * evaluation_bounds() >= effort_.bounds ||
+      if (bounds_ + answer_.evaluated * evaluation_bounds() >= effort_.work ||
           (effort_.stop && effort_.stop())) {
         spent_ = true;
         return;
@@ -243,7 +243,7 @@ class PartitionSearch {
     descend(stage + 1, branches);
   }
 
-  const PartitionProblem& problem_;
+  const StagesProblem& problem_;
   const PartitionEffort& effort_;
   UsedNodes used_;
   PartitionLabels labels_;
@@ -259,13 +259,12 @@ class PartitionSearch {
 
 }  // namespace
 
-PartitionAnswer search_partition(const PartitionProblem& problem, const PartitionEffort& effort) {
-  const auto kinds = problem.kinds.size();
-  const auto places = static_cast<std::size_t>(problem.shape.stages) * kinds;
-  check(problem.costs.size() == places * static_cast<std::size_t>(problem.layers + 1) &&
-            problem.most_layers.size() == places && problem.send_between.size() == kinds * kinds,
+PartitionAnswer StagesProblem::solve(const PartitionEffort& effort) const {
+  const auto places = static_cast<std::size_t>(shape.stages) * kinds.size();
+  check(costs.size() == places * static_cast<std::size_t>(layers + 1) && most_layers.size() == places &&
+            send_between.size() == kinds.size() * kinds.size(),
         "a partition problem is not whole");
-  return PartitionSearch(problem, effort).run();
+  return PartitionSearch(*this, effort).run();
 }
 
 }  // namespace nadi::inline predict

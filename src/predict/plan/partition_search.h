@@ -1,13 +1,8 @@
 // The best partition of a model's layers over the stages of a pipeline, and the best kind of each stage.
 //
-//   PartitionProblem problem{.shape = {.stages = 4, .micro_batches = 8}, .layers = 48, .kinds = {{}}};
-//   problem.costs = ...; problem.most_layers = ...; problem.send_between = ...;
-//   problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) { ... };
-//   const PartitionAnswer answer = search_partition(problem, {});
-//   answer.layers, answer.nanoseconds, answer.lower_bound
-//
-// What is minimised is `exact`: the latency of the pipeline with what follows it. The slowest stage alone is
-// not it: partitions with equally slow stages differ in latency.
+//   StagesProblem problem;
+//   problem.costs = ...; problem.most_layers = ...; problem.send_between = ...; problem.exact = ...;
+//   const PartitionAnswer answer = problem.solve({});
 //
 // Method. Dynamic programming from the last stage to the first over (stage, layers placed, kind of the stage,
 // nodes used), with sets of bounds of which none dominates another (partition_bound.h). That proves a lower
@@ -22,17 +17,14 @@
 // For a given sequence of stages give each stage the one kind that it may have (most_layers).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <span>
 #include <vector>
 
 #include "nadi/plan/partition_bound.h"
+#include "nadi/plan/partition_problem.h"
 
 namespace nadi::inline predict {
-
-inline constexpr std::int64_t kNeverEnds = std::numeric_limits<std::int64_t>::max() / 4;
 
 struct PartitionStageKind {
   std::vector<std::int32_t> nodes = {};  // that a block takes, by kind of node; empty means none
@@ -40,7 +32,7 @@ struct PartitionStageKind {
   PartitionSend send_within = {};        // from a stage to the next one of the same block
 };
 
-struct PartitionProblem {
+struct StagesProblem final : PartitionProblem {
   PipelineShape shape = {};
   std::int64_t layers = 0;
   std::vector<PartitionStageKind> kinds = {};
@@ -54,11 +46,8 @@ struct PartitionProblem {
   std::vector<std::int64_t> given_layers = {};  // by stage, where the partition is no matter of choice
   std::int64_t after_tails = 0;                 // nanoseconds, from the last tail to the updates
 
-  // Nanoseconds of a pipeline with stages of these kinds and these layers. Never below its PathBound with
-  // `after_tails`.
-  // kNeverEnds: it must not be taken.
-  std::function<std::int64_t(std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers)>
-      exact = {};
+  // `exact` is never below the PathBound of a pipeline with `after_tails`.
+  PartitionAnswer solve(const PartitionEffort& effort) const override;
 
   // Numbers of layers that a stage of the kind may have; most() below fewest(): none.
   std::int64_t fewest(std::int64_t stage) const {
@@ -77,33 +66,5 @@ struct PartitionProblem {
                  static_cast<std::size_t>(layers_of_stage)];
   }
 };
-
-struct PartitionEffort {
-  std::int64_t better_than = kNeverEnds;  // answers that take as long or longer are of no interest
-  double tolerance = 0;                   // a gap that need not be closed, as a share of the answer
-  std::int64_t bounds = 1'000'000;        // that the search in depth may work out
-  std::size_t labels = 16;                // bounds kept of one state; more are merged
-  std::function<bool()> stop = {};        // true: the effort is spent
-};
-
-// Work of evaluating one pipeline.
-constexpr std::int64_t evaluation_work(const PipelineShape& shape) {
-  return 2 * shape.stages * shape.virtual_stages * shape.micro_batches;
-}
-
-struct PartitionAnswer {
-  std::vector<std::int32_t> kinds;   // by stage; empty means nothing better than `better_than` was found
-  std::vector<std::int64_t> layers;  // by stage
-  std::int64_t nanoseconds = kNeverEnds;
-  // No partition takes less; kNeverEnds: no partition exists. Where nothing was found, at least `better_than`
-  // unless the effort was spent.
-  std::int64_t lower_bound = 0;
-  std::int64_t evaluated = 0;  // calls of `exact`
-  // What it took, wherever it ran: bounds, and passes of pipelines that were evaluated.
-  std::int64_t work = 0;
-  bool found() const { return !layers.empty(); }
-};
-
-PartitionAnswer search_partition(const PartitionProblem& problem, const PartitionEffort& effort);
 
 }  // namespace nadi::inline predict

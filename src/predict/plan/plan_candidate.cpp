@@ -1,6 +1,7 @@
 #include "nadi/plan/plan_candidate.h"
 
 #include "nadi/base/error.h"
+#include "nadi/parallel/stage_programs.h"
 
 namespace nadi::inline predict {
 
@@ -41,6 +42,19 @@ std::vector<DeviceId> devices_of(const Cluster& cluster, std::span<const NodeRun
     }
   }
   return devices;
+}
+
+SimulationResult simulate_plan(const PlanQuestion& question, const PlanCandidate& candidate,
+                               bool keep_times) {
+  const StepRequest request = request_of(question, candidate);
+  SimulationOptions options{.collective = question.collective,
+                            .overlap = question.overlap,
+                            .placement = devices_of(question.cluster, candidate.nodes),
+                            .keep_times = keep_times};
+  if (question.layer_times)
+    options.retime = question.layer_times->retime(question.config, request, candidate.plan);
+  const StagePrograms programs(question.config, request, candidate.plan);
+  return simulate_step(programs, question.cluster, options);
 }
 
 std::optional<double> dollars_per_hour(const Cluster& cluster, std::span<const NodeRun> nodes) {

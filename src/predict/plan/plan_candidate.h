@@ -11,6 +11,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/plan_question.h"
+#include "nadi/sim/simulation.h"
 
 namespace nadi::inline predict {
 
@@ -39,6 +40,11 @@ std::vector<NodeRun> nodes_in_order(const Cluster& cluster);
 // By rank. Nodes of a kind are taken in ascending order of their numbers. Runs that want more nodes than
 // there are, or devices than a node has, are a bug of the caller.
 std::vector<DeviceId> devices_of(const Cluster& cluster, std::span<const NodeRun> nodes);
+
+// The candidate in the discrete-event simulator: its programs are built, placed and replayed. The oracle of estimates,
+// and what the best candidates of a search are ranked by in the end.
+SimulationResult simulate_plan(const PlanQuestion& question, const PlanCandidate& candidate,
+                               bool keep_times = false);
 
 // Price of the nodes that are used, whole nodes each; nullopt where one has none.
 std::optional<double> dollars_per_hour(const Cluster& cluster, std::span<const NodeRun> nodes);

@@ -5,8 +5,15 @@
 //   const PlanEstimate estimate = estimator.of(candidate);
 //   estimate.iteration, estimate.stages[3].memory
 //
+// Plans that differ in their partition alone have tables in common, times and memory of each stage by its number of
+// layers, which searches over partitions work on:
+//
+//   const PlanTables& tables = estimator.tables(candidate);        // its partition is of no account
+//   tables.chunks[2].forward[7].run                                // of 7 layers there
+//   estimator.iteration(tables, partition)                         // what of(candidate).iteration says
+//
 // The model is the simulator's (sim/): the same device model, network model, layer times and overlap, put
-// together per stage instead of per op. simulate_plan() (plan_confirmation.h) is the oracle. Memory equals
+// together per stage instead of per op. simulate_plan() (plan_candidate.h) is the oracle. Memory equals
 // what PlanCosts (parallel/) says, and so the built program's.
 #pragma once
 
@@ -17,9 +24,11 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/plan/block_times.h"
+#include "nadi/plan/pipeline_latency.h"
 #include "nadi/plan/plan_candidate.h"
 #include "nadi/plan/plan_question.h"
-#include "nadi/plan/plan_tables.h"
+#include "nadi/plan/reduction_times.h"
 
 namespace nadi::inline predict {
 
@@ -50,6 +59,45 @@ struct PlanEstimate {
   // Memory beyond what the fullest stage has, with limits.memory_share; 0 means it fits.
   Bytes missing_memory = {};
   bool fits() const { return missing_memory.count() == 0; }
+};
+
+// Every array has an entry for 0, 1, ... layers up to all of the model. iteration() follows the times of the
+// tables along every path of the schedule, and adds waiting only: a path that counts `run` for passes that
+// follow one another on a stage, `after_input` for a pass that follows its message, and `activations` and
+// `gradients` for messages is a lower bound. Where measured layers differ from each other (LayerTimes), the
+// tables have the least of as many consecutive ones, and iteration() those that the partition names.
+struct ChunkTable {
+  std::span<const PassTimes> forward, backward;  // by layers of the chunk
+  const LayerPasses* layers = nullptr;           // where those differ; nullptr means all alike
+};
+
+struct StageTable {
+  std::int32_t device = 0;  // kind of its slowest device: index into Cluster::devices
+  Bytes capacity = {};      // of the smallest of its devices, times limits.memory_share; 0 means not known
+  // By layers of the stage; with several virtual stages empty: what follows the pipeline depends on how long
+  // before its end each chunk has ended.
+  std::span<const Nanoseconds> start;  // before its first forward: gradients are zeroed, parameters gathered
+  std::span<const Nanoseconds> reduction;  // from its last backward to reduced gradients and their norm
+  std::span<const Nanoseconds> update;     // optimizer, with what is gathered after it under ZeRO
+  std::span<const Bytes> memory;           // see missing_memory() for several virtual stages
+
+  // Where they come from.
+  ReductionRequestOfStage after;
+  const StageReductions* reductions = nullptr;  // nullptr with several virtual stages
+};
+
+struct PlanTables {
+  Plan plan;                       // without partition
+  StepRequest request;             // of a data-parallel rank
+  std::int64_t layers = 0;         // of the model
+  std::vector<ChunkTable> chunks;  // virtual stages, in the model's order
+  std::vector<StageTable> stages;
+  std::vector<Nanoseconds> activations;  // of messages from chunk c to c + 1
+  std::vector<Nanoseconds> gradients;    // and back
+  Nanoseconds embedding_reduction = {};  // of word embeddings that the first and the last stage share, there
+  Nanoseconds norm = {};                 // once all gradients are reduced: their norm, over all ranks
+  bool norm_joins = false;  // no stage updates before all have their gradients: they share a norm
+  bool launches = false;    // hosts need time to launch
 };
 
 struct StageAfter {

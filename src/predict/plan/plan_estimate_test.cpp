@@ -13,7 +13,6 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_confirmation.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -163,6 +162,7 @@ TEST(PlanEstimator, IsCloseToTheSimulatorHoweverWorkOverlaps) {
     overlap.messages_stop_host = i % 4 == 1;
     overlap.scattered_messages = i % 4 == 2;
     overlap.reduce_after_backward = i % 4 == 3;
+    overlap.interleaved_messages_overlap = i % 8 < 4;
     if (i % 2 == 0) overlap.gradient_dtype = DType::kF16;
     PlanEstimator estimator(one.question);
     EXPECT_LT(error_of(estimator.of(one.candidate), simulate_plan(one.question, one.candidate)), 0.04)

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "nadi/base/format.h"
-#include "nadi/plan/plan_confirmation.h"
 
 namespace nadi::inline predict {
 namespace {

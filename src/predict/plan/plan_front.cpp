@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "nadi/plan/plan_confirmation.h"
-
 namespace nadi::inline predict {
 
 ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedPlan> plans,

@@ -5,7 +5,6 @@
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
 namespace nadi::inline predict {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "nadi/plan/plan_brute_force_for_tests.h"
-#include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
 namespace nadi::inline predict {

@@ -15,6 +15,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/plan/plan_brute_force_for_tests.h"
+#include "nadi/sim/framework.h"
 
 namespace nadi::inline predict {
 
@@ -45,6 +46,16 @@ inline PlanQuestion random_question(std::mt19937& random) {
   if (draw(0, 1) == 0) space.recompute = {{}};
   if (draw(0, 3) == 0) question.request.fused_attention = false;
   space.unused_devices = true;
+  if (draw(0, 2) == 0) {
+    const Framework& framework =
+        frameworks()[static_cast<std::size_t>(draw(1, std::ssize(frameworks()) - 1))];
+    question.framework = framework.name;
+    question.overlap = framework.overlap;
+    question.request.layout = framework.layout;
+    // Buckets of a few layers here, too.
+    if (framework.layout.rule == BucketRule::kMegatron)
+      question.request.layout.bucket_elements = draw(0, 3) * 50'000;
+  }
   return question;
 }
 
@@ -75,7 +86,8 @@ inline void expect_best_of_all(const PlanQuestion& question, std::mt19937& rando
     asked.objective = objective;
     asked.limits = limits;
     expect_equal(asked, figures,
-                 format("{}: {} plans, {} fit, {}", what, figures.plans, figures.fitting.size(), name));
+                 format("{}: {}, {} plans, {} fit, {}", what, question.framework, figures.plans,
+                        figures.fitting.size(), name));
   };
   ask(PlanObjective::kTime, {}, "time");
   ask(PlanObjective::kCost, {}, "cost");

@@ -332,7 +332,7 @@ void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_
       const double lowest = std::ranges::min_element(tasks, {}, &Task::bound)->bound;
       if (options_.effort > 0 && lowest >= best * (1 - kNarrowGap) && left < allowed / 4 * 3) return;
       std::vector<Outcome> outcomes =
-          solve_batch(batch, best, {.effort = {.bounds = std::min(effort, left), .stop = options_.stop}});
+          solve_batch(batch, best, {.effort = {.work = std::min(effort, left), .stop = options_.stop}});
       for (std::size_t i = 0; i < batch.size(); ++i) {
         left -= outcomes[i].answer.work;
         batch[i].bound = std::max(batch[i].bound, outcomes[i].bound);
@@ -360,8 +360,8 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
     std::vector<Task> batch = next_batch(open, grids, request, worst_kept(answer));
     if (batch.empty()) break;
     const PartitionEffort effort = request.proves
-                                       ? PartitionEffort{.bounds = kFirstEffort, .stop = options_.stop}
-                                       : PartitionEffort{.bounds = 0, .labels = 1, .stop = options_.stop};
+                                       ? PartitionEffort{.work = kFirstEffort, .stop = options_.stop}
+                                       : PartitionEffort{.work = 0, .labels = 1, .stop = options_.stop};
     std::vector<Outcome> outcomes =
         solve_batch(batch, worst_kept(answer), {.effort = effort, .few_orders = true});
     for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -5,7 +5,6 @@
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/interleaved_search.h"
-#include "nadi/plan/plan_tables.h"
 #include "nadi/plan/spread_search.h"
 #include "nadi/plan/stage_room.h"
 
@@ -21,7 +20,7 @@ struct SettingSearch::Placed {
   StageMakes makes = {};
   StageRoom room = {};
   std::vector<std::int64_t> given = {};  // layers by virtual stage; empty means any
-  PartitionProblem problem = {};
+  StagesProblem problem = {};
   std::vector<std::vector<std::int32_t>> orders = {};      // that the costs are from
   std::vector<bool> filled = {};                           // by stage and make
   std::vector<std::span<const Bytes>> memory = {};         // by stage and make
@@ -33,8 +32,11 @@ struct SettingSearch::Placed {
   };
   std::vector<KnownAfter> after = {};
 
+  // Layers by stage or by chunk.
   std::vector<std::int64_t> over_chunks(const Plan& plan, std::span<const std::int64_t> layers) const {
-    return given.empty() ? spread_over_chunks(layers, plan.virtual_stages) : given;
+    if (!given.empty()) return given;
+    if (std::ssize(layers) == plan.pp * plan.virtual_stages) return {layers.begin(), layers.end()};
+    return spread_over_chunks(layers, plan.virtual_stages);
   }
 };
 
@@ -43,7 +45,11 @@ SettingSearch::SettingSearch(const PlanQuestion& question, PlanEstimator& estima
 
 const PlanTables& SettingSearch::tables_of(const SettingRequest& request, const StageMakes& makes,
                                            std::span<const std::int32_t> order) {
-  return estimator_.tables(candidate_of(request.setting, runs_of(makes, order)));
+  if (tables_ == nullptr || !std::ranges::equal(order_, order)) {
+    tables_ = &estimator_.tables(candidate_of(request.setting, runs_of(makes, order)));
+    order_.assign(order.begin(), order.end());
+  }
+  return *tables_;
 }
 
 namespace {
@@ -63,13 +69,6 @@ std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
   for (std::vector<std::int32_t>& order : all_orders(makes, nodes, kMostFewOrders))
     if (std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
   return orders;
-}
-
-PipelineShape pipeline_shape(const Plan& plan) {
-  return {.schedule = plan.schedule,
-          .stages = plan.pp,
-          .micro_batches = plan.micro_batches,
-          .virtual_stages = plan.virtual_stages};
 }
 
 std::int64_t room_for(const StageTable& stage, const std::optional<Bytes>& memory) {
@@ -118,7 +117,7 @@ PartitionCosts costs_of_chunks(const PlanTables& tables, std::size_t stage,
 
 // Costs of the stages of an order, each with the make that it has there, and messages between its makes.
 void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order) {
-  PartitionProblem& problem = placed.problem;
+  StagesProblem& problem = placed.problem;
   const bool interleaved = request.setting.plan.virtual_stages > 1;
   const PlanTables& tables = tables_of(request, placed.makes, order);
   const auto row = static_cast<std::size_t>(problem.layers + 1), makes = problem.kinds.size();
@@ -157,7 +156,7 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
 
 void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, std::size_t stage,
                                 std::size_t make) {
-  PartitionProblem& problem = placed.problem;
+  StagesProblem& problem = placed.problem;
   const std::size_t place = stage * problem.kinds.size() + make;
   const std::int64_t most = placed.room.most_layers[place];
   problem.most_layers[place] = most;
@@ -186,7 +185,7 @@ void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, std::s
 // ranks.
 void SettingSearch::add_embedding(Placed& placed) const {
   if (placed.embedding == 0 || placed.embedding >= kNeverEnds) return;
-  PartitionProblem& problem = placed.problem;
+  StagesProblem& problem = placed.problem;
   const std::size_t stage_costs = problem.kinds.size() * static_cast<std::size_t>(problem.layers + 1);
   const auto add = [&](PartitionCosts& costs) {
     costs.tail = std::max(costs.tail, placed.embedding) + placed.tied;
@@ -196,6 +195,7 @@ void SettingSearch::add_embedding(Placed& placed) const {
 }
 
 SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
+  tables_ = nullptr;  // those of another setting
   const Plan& plan = request.setting.plan;
   Placed placed{
       .makes = stage_makes(question_.cluster, request.nodes,
@@ -213,8 +213,8 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
       question_, estimator_,
       {.setting = request.setting, .makes = placed.makes, .memory = request.memory, .given = placed.given});
   if (!placed.room.holds(question_.config.layers)) return placed;
-  PartitionProblem& problem = placed.problem;
-  problem.shape = pipeline_shape(plan);
+  StagesProblem& problem = placed.problem;
+  problem.shape = shape_of(plan);
   problem.layers = question_.config.layers;
   problem.nodes = request.nodes;
   for (const StageMake& make : placed.makes.makes) {
@@ -243,185 +243,181 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   return placed;
 }
 
-std::int64_t SettingSearch::exact_of(const SettingRequest& request, const Placed& placed,
-                                     const PlanTables& tables, std::span<const std::int64_t> layers) {
+// What the problems of a setting minimise.
+std::int64_t SettingSearch::time_of(const SettingRequest& request, const Placed& placed,
+                                    std::span<const std::int32_t> order,
+                                    std::span<const std::int64_t> layers) {
+  const PlanTables& tables = tables_of(request, placed.makes, order);
+  if (request.every) request.every(candidate(request, placed, order, layers));
   if (tables.plan.virtual_stages == 1) {
     for (std::size_t s = 0; s < layers.size(); ++s)
       if (room_for(tables.stages[s], request.memory) < layers[s]) return kNeverEnds;
     return estimator_.iteration(tables, layers).count();
   }
   const std::vector<std::int64_t> chunks = placed.over_chunks(tables.plan, layers);
-  return exact_of_chunks(request, tables, chunks);
-}
-
-std::int64_t SettingSearch::exact_of_chunks(const SettingRequest& request, const PlanTables& tables,
-                                            std::span<const std::int64_t> chunks) {
   if (estimator_.missing_memory(tables, chunks).count() > 0) return kNeverEnds;
   if (request.memory && estimator_.most_memory(tables, chunks) > *request.memory) return kNeverEnds;
   return estimator_.iteration(tables, chunks).count();
 }
+
+void SettingSearch::minimise_time(PartitionProblem& problem, const SettingRequest& request,
+                                  const Placed& placed) {
+  problem.exact = [&](std::span<const std::int32_t> order, std::span<const std::int64_t> layers) {
+    return time_of(request, placed, order, layers);
+  };
+}
+
+PlanCandidate SettingSearch::candidate(const SettingRequest& request, const Placed& placed,
+                                       std::span<const std::int32_t> order,
+                                       std::span<const std::int64_t> layers) {
+  return candidate_of(request.setting, runs_of(placed.makes, order),
+                      placed.over_chunks(request.setting.plan, layers));
+}
+
+namespace {
+
+// The best of several problems; where each is a part of what there is, the bound is the least.
+void take(PartitionAnswer& best, PartitionAnswer found) {
+  best.evaluated += found.evaluated;
+  best.work += found.work;
+  best.lower_bound = std::min(best.lower_bound, found.lower_bound);
+  if (!found.found()) return;
+  best.kinds = std::move(found.kinds);
+  best.layers = std::move(found.layers);
+  best.nanoseconds = found.nanoseconds;
+}
+
+}  // namespace
 
 SettingAnswer SettingSearch::run(const SettingRequest& request) {
   SettingAnswer answer;
   Placed placed = place(request);
   if (placed.orders.empty()) return answer;
   answer.placed = true;
+  if (!placed.room.holds(question_.config.layers)) return answer;
+  minimise_time(placed.problem, request, placed);
+  PartitionAnswer best;
+  best.lower_bound = kNeverEnds;
   const Plan& plan = request.setting.plan;
-  const std::int64_t layers = question_.config.layers;
-  if (!placed.room.holds(layers)) return answer;
-  if (plan.virtual_stages > 1 && placed.given.empty() && request.effort.bounds > 0) {
-    const std::int64_t few = question_.space.few_partitions;
-    const std::int64_t partitions = partitions_up_to(layers, plan.pp * plan.virtual_stages, few);
-    const auto orders =
-        all_orders(placed.makes, request.nodes, static_cast<std::size_t>((few - 1) / partitions));
-    if (!orders.empty()) return run_all_partitions(request, placed, orders);
+  const bool may_move = placed.given.empty() && plan.virtual_stages > 1;
+  if (!may_move || request.effort.work == 0 || !try_all(best, request, placed)) {
+    answer.all_orders = !request.few_orders || placed.makes.makes.size() == 1;
+    if (answer.all_orders)
+      search_orders(best, request, placed);
+    else
+      search_few_orders(best, request, placed);
+    if (may_move && request.effort.work > 0) improve(best, request, placed);
   }
-  if (request.few_orders && placed.makes.makes.size() > 1) return run_few_orders(request, placed);
-
-  std::vector<std::int32_t> order;  // of the tables at hand
-  const PlanTables* tables = nullptr;
-  placed.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> of_stages) {
-    if (tables == nullptr || !std::ranges::equal(order, kinds)) {
-      order.assign(kinds.begin(), kinds.end());
-      tables = &tables_of(request, placed.makes, kinds);
-    }
-    const std::int64_t time = exact_of(request, placed, *tables, of_stages);
-    if (request.every)
-      request.every(
-          candidate_of(request.setting, runs_of(placed.makes, kinds), placed.over_chunks(plan, of_stages)));
-    return time;
-  };
-  // Paths prove more than the search in depth does where there are few orders.
-  const auto orders = placed.given.empty() && plan.virtual_stages > 1
-                          ? all_orders(placed.makes, request.nodes, kMostSpreadOrders)
-                          : std::vector<std::vector<std::int32_t>>{};
-  PartitionEffort effort = request.effort;
-  if (!orders.empty()) effort.bounds = 0;
-  const PartitionAnswer found = search_partition(placed.problem, effort);
-  answer.evaluated = found.evaluated;
-  answer.work = found.work;
-  answer.lower_bound = found.lower_bound;
-  answer.has_room = found.lower_bound < kNeverEnds;
-  if (found.found()) {
-    answer.nanoseconds = found.nanoseconds;
-    answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds),
-                                    placed.over_chunks(plan, found.layers));
-  }
-  if (placed.given.empty()) {
-    if (!orders.empty()) prove_spread(answer, request, placed, orders);
-    improve(answer, request);
-  }
+  answer.evaluated = best.evaluated;
+  answer.work = best.work;
+  answer.lower_bound = best.lower_bound;
+  answer.has_room = best.lower_bound < kNeverEnds;
+  // What only came near made other orders worth a look; it is no answer: it may miss a limit.
+  if (!best.found() || best.nanoseconds >= request.effort.better_than) return answer;
+  answer.nanoseconds = best.nanoseconds;
+  answer.candidate = candidate(request, placed, best.kinds, best.layers);
   return answer;
 }
 
-void SettingSearch::prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
-                                 std::span<const std::vector<std::int32_t>> orders) {
+// All partitions in all orders, where they are few. False: they are not.
+bool SettingSearch::try_all(PartitionAnswer& best, const SettingRequest& request, const Placed& placed) {
   const Plan& plan = request.setting.plan;
-  const std::int64_t better_than = std::min(request.effort.better_than, answer.nanoseconds);
-  if (request.effort.bounds == 0 || answer.lower_bound >= better_than) return;
-  SpreadProblem problem;
+  const std::int64_t few = question_.space.few_partitions;
+  const std::int64_t partitions =
+      partitions_up_to(question_.config.layers, plan.pp * plan.virtual_stages, few);
+  const auto orders =
+      all_orders(placed.makes, request.nodes, static_cast<std::size_t>((few - 1) / partitions));
+  PlanSetting plain = request.setting;
+  plain.plan.schedule = ScheduleKind::k1F1B;
+  plain.plan.virtual_stages = 1;
   for (const std::vector<std::int32_t>& order : orders) {
-    SpreadOrder& one = problem.orders.emplace_back();
-    one.tables = tables_of(request, placed.makes, order);
-    for (std::size_t s = 0; s < order.size(); ++s) {
-      const std::size_t place = placed.problem.place(static_cast<std::int64_t>(s), order[s]);
-      const auto row = static_cast<std::size_t>(placed.problem.layers + 1);
-      one.most_layers.push_back(placed.problem.most_layers[place]);
-      one.after.push_back(std::span(placed.problem.costs).subspan(place * row, row));
-    }
+    ChunksProblem problem;
+    problem.kinds = order;
+    problem.plain = estimator_.tables(candidate_of(plain, runs_of(placed.makes, order)));
+    tables_ = nullptr;
+    problem.tables = tables_of(request, placed.makes, order);
+    minimise_time(problem, request, placed);
+    take(best, problem.solve({.better_than = std::min(request.effort.better_than, best.nanoseconds)}));
   }
-  problem.exact = [&](std::size_t order, std::span<const std::int64_t> layers) {
-    if (request.every)
-      request.every(candidate_of(request.setting, runs_of(placed.makes, orders[order]),
-                                 placed.over_chunks(plan, layers)));
-    return exact_of(request, placed, problem.orders[order].tables, layers);
-  };
-  const SpreadAnswer found = search_spread(
-      problem, {.better_than = better_than, .work = request.effort.bounds, .stop = request.effort.stop});
-  answer.evaluated += found.evaluated;
-  answer.work += found.work;
-  answer.lower_bound = std::max(answer.lower_bound, found.lower_bound);
-  if (!found.found()) return;
-  answer.nanoseconds = found.nanoseconds;
-  answer.candidate = candidate_of(request.setting, runs_of(placed.makes, orders[found.order]),
-                                  placed.over_chunks(plan, found.layers));
+  return !orders.empty();
 }
 
-void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request) {
-  if (!answer.candidate || request.setting.plan.virtual_stages == 1 || request.effort.bounds == 0) return;
-  PlanCandidate& candidate = *answer.candidate;
-  InterleavedProblem problem{.plain = {}, .tables = estimator_.tables(candidate)};
-  problem.exact = [&](std::span<const std::int64_t> layers) {
-    if (request.every)
-      request.every(candidate_of(request.setting, candidate.nodes,
-                                 std::vector<std::int64_t>(layers.begin(), layers.end())));
-    return exact_of_chunks(request, problem.tables, layers);
-  };
-  const std::int64_t tries =
-      std::max<std::int64_t>(2 * std::ssize(candidate.plan.partition), request.effort.bounds / 4096);
-  const MovedLayers moved = improve_interleaved(
-      problem, {.layers = candidate.plan.partition, .nanoseconds = answer.nanoseconds}, tries);
-  answer.evaluated += moved.evaluated;
-  answer.work += moved.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
-  answer.nanoseconds = moved.nanoseconds;
-  candidate.plan.partition = moved.layers;
+void SettingSearch::search_orders(PartitionAnswer& best, const SettingRequest& request,
+                                  const Placed& placed) {
+  // Paths prove more than the search in depth does where there are few orders.
+  SpreadProblem problem;
+  PartitionEffort effort = request.effort;
+  if (placed.given.empty() && request.setting.plan.virtual_stages > 1)
+    for (std::vector<std::int32_t>& order : all_orders(placed.makes, request.nodes, kMostSpreadOrders)) {
+      problem.orders.emplace_back().kinds = std::move(order);
+      effort.work = 0;
+    }
+  take(best, placed.problem.solve(effort));
+  effort = request.effort;
+  effort.better_than = std::min(effort.better_than, best.nanoseconds);
+  if (problem.orders.empty() || effort.work == 0 || best.lower_bound >= effort.better_than) return;
+  const auto row = static_cast<std::size_t>(placed.problem.layers + 1);
+  for (SpreadOrder& order : problem.orders) {
+    order.tables = tables_of(request, placed.makes, order.kinds);
+    for (std::size_t s = 0; s < order.kinds.size(); ++s) {
+      const std::size_t place = placed.problem.place(static_cast<std::int64_t>(s), order.kinds[s]);
+      order.most_layers.push_back(placed.problem.most_layers[place]);
+      order.after.push_back(std::span(placed.problem.costs).subspan(place * row, row));
+    }
+  }
+  minimise_time(problem, request, placed);
+  PartitionAnswer found = problem.solve(effort);
+  found.lower_bound = best.lower_bound = std::max(best.lower_bound, found.lower_bound);
+  take(best, std::move(found));
+}
+
+void SettingSearch::improve(PartitionAnswer& best, const SettingRequest& request, const Placed& placed) {
+  if (!best.found()) return;
+  best.layers = placed.over_chunks(request.setting.plan, best.layers);
+  const std::int64_t tries = std::max<std::int64_t>(2 * std::ssize(best.layers), request.effort.work / 4096);
+  PartitionAnswer moved = improve_chunks(placed.problem, best, tries);
+  moved.work = moved.evaluated * evaluation_work(placed.problem.shape);
+  take(best, std::move(moved));
 }
 
 // Each order as a problem with one kind per stage: a small part of the states.
-SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Placed& placed) {
-  SettingAnswer answer{.all_orders = false, .placed = true};
-  const PartitionProblem& all = placed.problem;
+void SettingSearch::search_few_orders(PartitionAnswer& best, const SettingRequest& request, Placed& placed) {
+  const StagesProblem& all = placed.problem;
   const auto row = static_cast<std::size_t>(all.layers + 1);
   std::size_t looked_at = 0;
-  for (const std::vector<std::int32_t>& of_placed : placed.orders) {
-    const std::vector<std::int32_t>* order = &of_placed;
+  for (const std::vector<std::int32_t>& order : placed.orders) {
     // Other orders are worth a look where the first ones come near.
     if (++looked_at > kFirstOrders) {
-      if (!answer.candidate) break;
-      fill(placed, request, *order);
+      if (!best.found()) break;
+      fill(placed, request, order);
     }
-    const PlanTables& tables = tables_of(request, placed.makes, *order);
-    PartitionProblem problem{.shape = all.shape,
-                             .layers = all.layers,
-                             .kinds = {{}},
-                             .given_layers = all.given_layers,
-                             .after_tails = all.after_tails};
-    for (std::size_t s = 0; s < order->size(); ++s) {
-      const std::size_t place = all.place(static_cast<std::int64_t>(s), (*order)[s]);
+    const PlanTables& tables = tables_of(request, placed.makes, order);
+    StagesProblem problem;
+    problem.shape = all.shape;
+    problem.layers = all.layers;
+    problem.kinds = {{}};
+    problem.given_layers = all.given_layers;
+    problem.after_tails = all.after_tails;
+    for (std::size_t s = 0; s < order.size(); ++s) {
+      const std::size_t place = all.place(static_cast<std::int64_t>(s), order[s]);
       const auto from = all.costs.begin() + static_cast<std::ptrdiff_t>(place * row);
       problem.costs.insert(problem.costs.end(), from, from + static_cast<std::ptrdiff_t>(row));
       problem.most_layers.push_back(all.most_layers[place]);
-      if (s + 1 < order->size())
+      if (s + 1 < order.size())
         problem.given_sends.push_back(
             {.activations = tables.activations[s].count(), .gradients = tables.gradients[s].count()});
     }
-    const std::vector<NodeRun> runs = runs_of(placed.makes, *order);
     problem.exact = [&](std::span<const std::int32_t>, std::span<const std::int64_t> layers) {
-      const std::int64_t time = exact_of(request, placed, tables, layers);
-      if (request.every)
-        request.every(candidate_of(request.setting, runs, placed.over_chunks(tables.plan, layers)));
-      return time;
+      return time_of(request, placed, order, layers);
     };
     PartitionEffort effort = request.effort;
     if (looked_at <= kFirstOrders && effort.better_than < kNeverEnds)
       effort.better_than += effort.better_than / kNear;
-    effort.better_than = std::min(effort.better_than, answer.nanoseconds);
-    const PartitionAnswer found = search_partition(problem, effort);
-    answer.evaluated += found.evaluated;
-    answer.work += found.work;
-    answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
-    answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
-    if (!found.found()) continue;
-    answer.nanoseconds = found.nanoseconds;
-    answer.candidate = candidate_of(request.setting, runs, placed.over_chunks(tables.plan, found.layers));
+    effort.better_than = std::min(effort.better_than, best.nanoseconds);
+    PartitionAnswer found = problem.solve(effort);
+    if (found.found()) found.kinds = order;
+    take(best, std::move(found));
   }
-  if (placed.given.empty()) improve(answer, request);
-  // What only came near made other orders worth a look; it is no answer: it may miss a limit.
-  if (answer.nanoseconds >= request.effort.better_than) {
-    answer.candidate.reset();
-    answer.nanoseconds = kNeverEnds;
-  }
-  return answer;
 }
 
 std::vector<Bytes> SettingSearch::memory_sizes(const SettingRequest& request) {
@@ -434,36 +430,6 @@ std::vector<Bytes> SettingSearch::memory_sizes(const SettingRequest& request) {
   return sizes;
 }
 
-SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, const Placed& placed,
-                                                std::span<const std::vector<std::int32_t>> orders) {
-  SettingAnswer answer{.placed = true};
-  for (const std::vector<std::int32_t>& order : orders) {
-    const std::vector<NodeRun> runs = runs_of(placed.makes, order);
-    PlanSetting plain = request.setting;
-    plain.plan.schedule = ScheduleKind::k1F1B;
-    plain.plan.virtual_stages = 1;
-    InterleavedProblem problem{.plain = estimator_.tables(candidate_of(plain, runs)),
-                               .tables = estimator_.tables(candidate_of(request.setting, runs))};
-    problem.exact = [&](std::span<const std::int64_t> layers) {
-      const std::int64_t time = exact_of_chunks(request, problem.tables, layers);
-      if (request.every)
-        request.every(
-            candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
-      return time;
-    };
-    const PartitionAnswer found =
-        search_interleaved(problem, std::min(request.effort.better_than, answer.nanoseconds));
-    answer.evaluated += found.evaluated;
-    answer.work += found.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
-    answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
-    answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
-    if (!found.found()) continue;
-    answer.nanoseconds = found.nanoseconds;
-    answer.candidate = candidate_of(request.setting, runs, found.layers);
-  }
-  return answer;
-}
-
 std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& of_any) {
   SettingRequest request = of_any;
   // Several virtual stages hold more than one does.
@@ -473,7 +439,7 @@ std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& of_any) {
   }
   Placed placed = place(request);
   if (placed.orders.empty() || !placed.room.holds(question_.config.layers)) return std::nullopt;
-  PartitionProblem& problem = placed.problem;
+  StagesProblem& problem = placed.problem;
   const std::vector<std::int64_t> room = problem.most_layers;
   std::vector<Bytes> sizes;
   for (const std::span<const Bytes> memory : placed.memory)
@@ -489,7 +455,7 @@ std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& of_any) {
         if (placed.memory[i][static_cast<std::size_t>(l)] <= size) most = l;
       problem.most_layers[i] = most;
     }
-    return search_partition(problem, {.bounds = 0, .labels = 1}).found();
+    return problem.solve({.work = 0, .labels = 1}).found();
   };
   const auto least = std::ranges::partition_point(sizes, [&](Bytes size) { return !suffices(size); });
   if (least == sizes.end()) return std::nullopt;
@@ -503,7 +469,7 @@ std::optional<PlanCandidate> SettingSearch::smallest(const SettingRequest& reque
   std::vector<std::int64_t> best = given_partition(question_, plan);
   if (best.empty()) best = resolved_partition(question_.config, plan);
   const std::vector<NodeRun> runs = runs_of(placed.makes, placed.orders.front());
-  const PlanTables& tables = estimator_.tables(candidate_of(request.setting, runs));
+  const PlanTables& tables = tables_of(request, placed.makes, placed.orders.front());
   if (plan.virtual_stages > 1 || !given_partition(question_, plan).empty())
     return candidate_of(request.setting, runs, best);
   // One layer after the other goes where it leaves the least beyond the memory.

@@ -4,10 +4,10 @@
 //   const SettingAnswer answer = search.run({.setting = setting, .nodes = nodes}, {});
 //   if (answer.candidate) ...
 //
-// Tables of stage times (plan_tables.h) become a problem of partition_search.h; the estimator's iteration()
-// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks
-// (and where orders of stages are few, spread_search.h has the proof), or, where all partitions are few
-// (plan_space.h), each is tried (interleaved_search.h).
+// Tables of stage times become problems of partition_problem.h, which minimise the estimator's iteration(). With
+// several virtual stages, the layers of a stage are spread evenly over its chunks (and where orders of stages are
+// few, spread_search.h has the proof), or, where all partitions are few (plan_space.h), each is tried
+// (interleaved_search.h).
 #pragma once
 
 #include <cstdint>
@@ -71,25 +71,26 @@ class SettingSearch {
   void fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order);
   void fill_chunks(Placed& placed, const PlanTables& tables, std::size_t stage, std::size_t make);
   void add_embedding(Placed& placed) const;
-  SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
-  SettingAnswer run_all_partitions(const SettingRequest& request, const Placed& placed,
-                                   std::span<const std::vector<std::int32_t>> orders);
-  // Raises the bound of an interleaved setting whose layers are spread over chunks, and may find a better
-  // plan.
-  void prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
-                    std::span<const std::vector<std::int32_t>> orders);
-  // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
-  std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
-                        std::span<const std::int64_t> layers);
-  std::int64_t exact_of_chunks(const SettingRequest& request, const PlanTables& tables,
-                               std::span<const std::int64_t> chunks);
-  // Moves layers of the answer's plan from chunk to chunk.
-  void improve(SettingAnswer& answer, const SettingRequest& request);
+  bool try_all(PartitionAnswer& best, const SettingRequest& request, const Placed& placed);
+  void search_orders(PartitionAnswer& best, const SettingRequest& request, const Placed& placed);
+  void search_few_orders(PartitionAnswer& best, const SettingRequest& request, Placed& placed);
+  // Moves layers from chunk to chunk.
+  void improve(PartitionAnswer& best, const SettingRequest& request, const Placed& placed);
+  void minimise_time(PartitionProblem& problem, const SettingRequest& request, const Placed& placed);
+  // Nanoseconds; kNeverEnds: it does not fit. Layers by stage or by chunk.
+  std::int64_t time_of(const SettingRequest& request, const Placed& placed,
+                       std::span<const std::int32_t> order, std::span<const std::int64_t> layers);
+  static PlanCandidate candidate(const SettingRequest& request, const Placed& placed,
+                                 std::span<const std::int32_t> order, std::span<const std::int64_t> layers);
+  // Valid until the estimator or this is asked for other ones.
   const PlanTables& tables_of(const SettingRequest& request, const StageMakes& makes,
                               std::span<const std::int32_t> order);
 
   const PlanQuestion& question_;
   PlanEstimator& estimator_;
+  const PlanTables* tables_ =
+      nullptr;                       // of `order_`, as long as it is about one setting; nullptr means of none
+  std::vector<std::int32_t> order_;  // that was asked for last
 };
 
 // The partition that a question leaves no choice of, by virtual stage; empty means any.

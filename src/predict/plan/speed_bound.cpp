@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_tables.h"
 #include "nadi/plan/setting_search.h"
 
 namespace nadi::inline predict {

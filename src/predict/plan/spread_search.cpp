@@ -43,7 +43,7 @@ struct Range {
 
 class SpreadSearch {
  public:
-  SpreadSearch(const SpreadProblem& problem, const SpreadEffort& effort)
+  SpreadSearch(const SpreadProblem& problem, const PartitionEffort& effort)
       : problem_(problem),
         effort_(effort),
         plan_(problem.orders.front().tables.plan),
@@ -52,7 +52,7 @@ class SpreadSearch {
         row_(static_cast<std::size_t>(layers_ + 1)),
         best_(effort.better_than) {}
 
-  SpreadAnswer run() {
+  PartitionAnswer run() {
     for (std::size_t order = 0; order < problem_.orders.size(); ++order) {
       find_most_layers(order);
       push({.order = order, .fewest = std::vector<std::int64_t>(stages_), .most = most_layers_[order]});
@@ -358,10 +358,11 @@ class SpreadSearch {
 
   void evaluate(std::size_t order, const std::vector<std::int64_t>& layers) {
     ++answer_.evaluated;
-    const std::int64_t time = problem_.exact(order, layers);
+    const std::vector<std::int32_t>& kinds = problem_.orders[order].kinds;
+    const std::int64_t time = problem_.exact(kinds, layers);
     if (time >= best_) return;
     best_ = answer_.nanoseconds = time;
-    answer_.order = order;
+    answer_.kinds = kinds;
     answer_.layers = layers;
   }
 
@@ -453,12 +454,12 @@ class SpreadSearch {
   };
 
   const SpreadProblem& problem_;
-  const SpreadEffort& effort_;
+  const PartitionEffort& effort_;
   const Plan& plan_;
   const std::int64_t layers_;
   const std::size_t stages_, row_;
   std::int64_t best_;
-  SpreadAnswer answer_;
+  PartitionAnswer answer_;
   std::priority_queue<Range, std::vector<Range>, Later> open_;
   std::int64_t ranges_ = 0, clock_ = 0;
   std::vector<std::vector<std::int64_t>> most_layers_;  // by order and stage
@@ -474,9 +475,9 @@ class SpreadSearch {
 
 }  // namespace
 
-SpreadAnswer search_spread(const SpreadProblem& problem, const SpreadEffort& effort) {
-  check(!problem.orders.empty(), "stages stand in some order");
-  return SpreadSearch(problem, effort).run();
+PartitionAnswer SpreadProblem::solve(const PartitionEffort& effort) const {
+  check(!orders.empty(), "stages stand in some order");
+  return SpreadSearch(*this, effort).run();
 }
 
 }  // namespace nadi::inline predict

@@ -1,7 +1,7 @@
 // The best partition of an interleaved pipeline whose layers are spread evenly over the chunks of each stage,
 // over several orders of stages, with a bound for all of them.
 //
-//   const SpreadAnswer answer = search_spread(problem, {.better_than = known, .work = 1'000'000});
+//   const PartitionAnswer answer = problem.solve({.better_than = known, .work = 1'000'000});
 //   answer.lower_bound                            // no partition in any of these orders takes less
 //
 // Method. The longest path through the schedule of one partition is a path for every other one, too
@@ -15,43 +15,27 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "nadi/plan/partition_search.h"
-#include "nadi/plan/plan_tables.h"
+#include "nadi/plan/partition_bound.h"
+#include "nadi/plan/partition_problem.h"
+#include "nadi/plan/plan_estimate.h"
 
 namespace nadi::inline predict {
 
 struct SpreadOrder {
+  std::vector<std::int32_t> kinds;  // of the stages
   PlanTables tables;
   std::vector<std::int64_t> most_layers;               // by stage, as memory has room
   std::vector<std::span<const PartitionCosts>> after;  // by stage and layers: `tail` and `update` of these
 };
 
-struct SpreadProblem {
+struct SpreadProblem final : PartitionProblem {
   std::vector<SpreadOrder> orders;
-  // Nanoseconds of a partition, layers by stage; kNeverEnds: it must not be taken.
-  std::function<std::int64_t(std::size_t order, std::span<const std::int64_t> layers)> exact = {};
-};
 
-struct SpreadEffort {
-  std::int64_t better_than = kNeverEnds;  // partitions that take as long or longer are of no interest
-  std::int64_t work = 0;                  // passes of pipelines and steps of tables that may be looked at
-  std::function<bool()> stop = {};        // true: the work is done
+  // The bound is at most the time of the answer, or `better_than` where there is none.
+  PartitionAnswer solve(const PartitionEffort& effort) const override;
 };
-
-struct SpreadAnswer {
-  std::size_t order = 0;
-  std::vector<std::int64_t> layers = {};  // by stage; empty means nothing better than asked was found
-  std::int64_t nanoseconds = kNeverEnds;
-  std::int64_t lower_bound = 0;  // at most `nanoseconds`, or `better_than` where nothing was found
-  std::int64_t evaluated = 0;    // calls of `exact`
-  std::int64_t work = 0;
-  bool found() const { return !layers.empty(); }
-};
-
-SpreadAnswer search_spread(const SpreadProblem& problem, const SpreadEffort& effort);
 
 }  // namespace nadi::inline predict

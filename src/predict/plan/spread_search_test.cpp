@@ -66,6 +66,7 @@ RandomSpread random_spread(std::mt19937& random) {
   const bool recomputes = draw(0, 1) == 0;
   for (std::int64_t o = 0; o < orders; ++o) {
     SpreadOrder order;
+    order.kinds = {static_cast<std::int32_t>(o)};  // which order it is
     order.tables.plan = {.pp = stages,
                          .schedule = ScheduleKind::kInterleaved,
                          .virtual_stages = chunks_of_stage,
@@ -141,11 +142,11 @@ TEST(SpreadSearch, FindsTheBestOfAllPartitionsAndProvesIt) {
   int none = 0;
   for (int i = 0; i < 400; ++i) {
     RandomSpread spread = random_spread(random);
-    spread.problem.exact = [&](std::size_t order, std::span<const std::int64_t> layers) {
-      return spread.time_of(order, layers);
+    spread.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) {
+      return spread.time_of(static_cast<std::size_t>(kinds[0]), layers);
     };
     const std::int64_t best = best_of_all(spread);
-    const SpreadAnswer answer = search_spread(spread.problem, {.work = 1'000'000'000});
+    const PartitionAnswer answer = spread.problem.solve({.work = 1'000'000'000});
     EXPECT_EQ(answer.nanoseconds, best) << "case " << i;
     EXPECT_EQ(answer.lower_bound, best) << "case " << i;
     none += best == kNeverEnds;
@@ -160,17 +161,17 @@ TEST(SpreadSearch, HasABoundAfterAnyWork) {
   int counted = 0;
   for (int i = 0; i < 400; ++i) {
     RandomSpread spread = random_spread(random);
-    spread.problem.exact = [&](std::size_t order, std::span<const std::int64_t> layers) {
-      return spread.time_of(order, layers);
+    spread.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) {
+      return spread.time_of(static_cast<std::size_t>(kinds[0]), layers);
     };
     const std::int64_t best = best_of_all(spread);
     if (best == kNeverEnds) continue;
     const auto work = static_cast<std::int64_t>(random() % 20'000);
-    const SpreadAnswer answer = search_spread(spread.problem, {.work = work});
+    const PartitionAnswer answer = spread.problem.solve({.work = work});
     ASSERT_LE(answer.lower_bound, best) << "case " << i;
     ASSERT_GE(answer.nanoseconds, best) << "case " << i;
     // Nothing that is asked for is better than the best.
-    const SpreadAnswer none = search_spread(spread.problem, {.better_than = best, .work = work});
+    const PartitionAnswer none = spread.problem.solve({.better_than = best, .work = work});
     ASSERT_FALSE(none.found());
     ASSERT_LE(none.lower_bound, best) << "case " << i;
     sum += static_cast<double>(none.lower_bound) / static_cast<double>(best);

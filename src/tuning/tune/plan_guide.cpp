@@ -12,7 +12,6 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/plan_estimate.h"
 #include "nadi/tune/value_text.h"
 

@@ -8,7 +8,7 @@
 // Which parameter is which part of a plan is said by the space (TuneSpace::plan). Data parallelism is what
 // the GPUs leave: gpus / (tp pp cp). Layers are spread evenly over stages where the space does not say
 // otherwise. Times are estimates
-// (plan/plan_estimate.h); the best of them are simulated (plan/plan_confirmation.h) and ranked by that.
+// (plan/plan_estimate.h); the best of them are simulated (plan/plan_candidate.h) and ranked by that.
 //
 // Plans with context parallelism are checked against the model, but neither estimated nor refused for memory:
 // the planner does not model it.
