@@ -126,7 +126,8 @@ nadi_internal(engines/cuda "*" EXCEPT cuda_available device_traits)   # known wi
 nadi_internal(engines/comm "mpi_*" EXCEPT mpi_session)
 # What prints reports is the program's alone: it gives out JSON.
 nadi_internal(show/tables "*")
-nadi_internal(show/report "*")
+nadi_internal(show/report "*" EXCEPT answers_json)
+nadi_internal(ask/step "step_settings")
 set(nadi_internal_patterns)
 foreach(header ${NADI_INTERNAL_HEADERS})
   string(REPLACE "." "\\." pattern ${header})

@@ -1,8 +1,11 @@
 #include "nadi/calibration/calibration_question.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/comm/single_process.h"
 #include "nadi/cpu/cpu_description.h"
 #include "nadi/cuda/cuda_available.h"
 #include "nadi/model/config_file.h"
@@ -22,6 +25,12 @@ Bytes memory_limit(DeviceKind device, std::int64_t ranks, Bytes usual) {
     return std::min(usual, Bytes{free->least().count() / (2 * ranks)});
   return usual;
 }
+
+class Silence : public CalibrationListener {
+ public:
+  void progress(std::int64_t, std::int64_t, std::string_view) override {}
+  void note(const std::string&) override {}
+};
 
 }  // namespace
 
@@ -50,6 +59,19 @@ CalibrationOptions resolve(const CalibrationQuestion& question, std::int64_t ran
   options.memory_limit =
       memory_limit(question.device, std::max<std::int64_t>(1, ranks), options.memory_limit);
   return options;
+}
+
+CalibrationAnswer calibrate(const CalibrationQuestion& question, CalibrationListener* listener) {
+  SingleProcess world;
+  Silence silence;
+  const auto start = std::chrono::steady_clock::now();
+  Cluster part = runs::calibrate(resolve(question, 1), world, listener != nullptr ? *listener : silence);
+  std::vector<Cluster> parts;
+  parts.push_back(std::move(part));
+  CalibrationAnswer answer;
+  answer.machine = machine_of(std::move(parts));
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return answer;
 }
 
 std::vector<std::int64_t> calibrated_ranks(DeviceKind device) {

@@ -1,10 +1,11 @@
 // Which measurements of this machine make a cluster file: what `nadi calibrate` is asked.
 //
-//   const CalibrationOptions options = resolve({.quick = true}, ranks);
-//   const Cluster part = calibrate(options, world, listener);      // calibrate/calibration.h
+//   const CalibrationAnswer answer = calibrate({.quick = true});
+//   answer.machine                                                  // what load_cluster() reads of its file
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "nadi/base/units.h"
 #include "nadi/calibrate/calibration.h"
 #include "nadi/calibrate/sample_programs.h"
+#include "nadi/cluster/cluster.h"
 #include "nadi/devices/make_engine.h"
 #include "nadi/graph/dtype.h"
 
@@ -39,6 +41,15 @@ struct CalibrationQuestion {
 // For a job of so many ranks on this machine. Error (usage) for the reference engine, which is not made to be fast,
 // and for `quick` with sizes; and what load_model_config() throws.
 CalibrationOptions resolve(const CalibrationQuestion& question, std::int64_t ranks);
+
+struct CalibrationAnswer {
+  Cluster machine;
+  std::filesystem::path file = {};  // that it was written to; "": none
+  double seconds = 0;               // that it took
+};
+// With one rank, in this process. `listener`: nullptr where nobody wants to hear of it. Several ranks are jobs of their own
+// (calibrate/calibration.h).
+CalibrationAnswer calibrate(const CalibrationQuestion& question, CalibrationListener* listener = nullptr);
 
 // Numbers of ranks that are measured by default.
 std::vector<std::int64_t> calibrated_ranks(DeviceKind device);

@@ -8,6 +8,7 @@
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/what_if.h"
 #include "nadi/sim/layer_times.h"
+#include "nadi/trace/file_patterns.h"
 
 namespace nadi::inline ask {
 
@@ -129,7 +130,12 @@ TraceSimulationAnswer simulate(const TraceSet& set, const TraceSimulationQuestio
     throw usage_error("degrees of the recorded run need the number of ranks that run it",
                       "they say how the recorded run is scaled");
   if (!question.degrees.empty()) traces.degrees = parse_trace_degrees(question.degrees, recorded_ranks(set));
-  TraceSimulationAnswer answer{.cluster = cluster_for(on, question.ranks.value_or(recorded_ranks(set))),
+  Cluster cluster = cluster_for(on, question.ranks.value_or(recorded_ranks(set)));
+  const std::size_t files = set.traces().size();
+  TraceSimulationAnswer answer{.subject = files == 1 && !question.files.empty()
+                                              ? question.files[0]
+                                              : format("{} trace{}", files, files == 1 ? "" : "s"),
+                               .cluster = std::move(cluster),
                                .assumed = {.collective = on.collective},
                                .result = {},
                                .figures = {},
@@ -151,6 +157,10 @@ TraceSimulationAnswer simulate(const TraceSet& set, const TraceSimulationQuestio
   answer.figures = figures(answer.result, answer.cluster);
   answer.what_if = what_if_answers(question.conditions.what_if, answer.cluster, simulated, figures);
   return answer;
+}
+
+TraceSimulationAnswer simulate(const TraceSimulationQuestion& question) {
+  return simulate(read_trace_set(expand_traces(question.files), question.reading), question);
 }
 
 }  // namespace nadi::inline ask

@@ -71,6 +71,8 @@ SimulationAnswer simulate(const SimulationQuestion& question);
 
 // Traces of a run on described hardware: what `nadi simulate` is asked of files.
 struct TraceSimulationQuestion {
+  std::vector<std::string> files = {};  // or patterns, or the start of the names of all ranks' traces
+  RunReadingOptions reading = {};
   PredictionQuestion on = {};  // no framework, type of gradients or layer times: traces have theirs
   SimulationConditions conditions = {};
   std::optional<std::int64_t> ranks = {};  // so many run the traces; else those that the traces are of
@@ -82,7 +84,8 @@ struct TraceSimulationQuestion {
 };
 
 struct TraceSimulationAnswer {
-  Cluster cluster;  // as the ranks see it
+  std::string subject;  // the file, or "8 traces"
+  Cluster cluster;      // as the ranks see it
   PredictionAssumptions assumed;
   SimulationResult result;
   SimulationFigures figures;
@@ -91,6 +94,8 @@ struct TraceSimulationAnswer {
 
 // Ranks that the traces are of.
 std::int64_t recorded_ranks(const TraceSet& traces);
+TraceSimulationAnswer simulate(const TraceSimulationQuestion& question);
+// The same of traces that were read already: `question.files` name them.
 TraceSimulationAnswer simulate(const TraceSet& traces, const TraceSimulationQuestion& question);
 
 }  // namespace nadi::inline ask

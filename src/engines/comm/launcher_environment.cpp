@@ -1,14 +1,25 @@
 #include "nadi/comm/launcher_environment.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "nadi/base/read_number.h"
 #include "nadi/comm/mpi_session.h"
 
 namespace nadi::inline engines {
 namespace {
+
+// What launchers set for a rank. Slurm's variables of the allocation stay: srun and mpirun of a trial need
+// them.
+constexpr std::array<std::string_view, 6> kRankPrefixes{"OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "PMIX_", "PMI_",
+                                                        "MV2_COMM_",        "MPI_LOCAL"};
+constexpr std::array<std::string_view, 6> kRankVariables{
+    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS", "OMPI_MCA_ess"};
 
 // Launchers, each with the variable in which it says how many ranks there are. Slurm's is of the step, which
 // only srun makes: a batch script sees the variables of the job, and was not started once per rank.
@@ -94,6 +105,19 @@ std::optional<std::int64_t> rank_on_host(const EnvironmentLookup& environment) {
 
 bool started_by_mpi() {
   return ranks_started(process_environment()) > 0;
+}
+
+void forget_launcher() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    bool is_rank = false;
+    for (const std::string_view prefix : kRankPrefixes) is_rank = is_rank || name.starts_with(prefix);
+    for (const std::string_view variable : kRankVariables) is_rank = is_rank || name == variable;
+    if (is_rank) names.emplace_back(name);
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
 }
 
 }  // namespace nadi::inline engines

@@ -33,4 +33,8 @@ struct ForeignRanks {
 // Nothing when mpirun or srun started the ranks as well, or there is only one.
 std::optional<ForeignRanks> started_by_torchrun(const EnvironmentLookup& environment);
 
+// Removes from the environment what tells this rank apart, so that commands which this process starts do not take
+// themselves for ranks of its launcher.
+void forget_launcher();
+
 }  // namespace nadi::inline engines

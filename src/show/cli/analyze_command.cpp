@@ -4,7 +4,6 @@
 #include <optional>
 #include <ostream>
 
-#include "nadi/analysis/analyze_files.h"
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -15,11 +14,11 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/analysis_page.h"
+#include "nadi/examination/analysis_question.h"
 #include "nadi/report/analysis_report.h"
 #include "nadi/report/analysis_tables.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
-#include "nadi/trace/file_patterns.h"
 
 namespace nadi::inline show {
 namespace {
@@ -66,27 +65,20 @@ Output resolve_output(const Flags& flags, bool compares) {
   return output;
 }
 
-AnalysisOptions resolve_analysis(const Flags& flags) {
-  AnalysisOptions options{.step = flags.integer("--step", 0),
-                          .profile = flags.given("--against"),
-                          .picture = page_of(flags).has_value()};
-  if (const auto gap = flags.integer("--consecutive-gap", 0)) options.idle.kernel_gap = Nanoseconds{*gap};
-  if (const auto kinds = flags.text("--kinds")) options.kinds = KindPatterns::from_file(*kinds);
-  if (const auto length = flags.integer("--full-queue")) options.launches.full_queue = *length;
-  return options;
-}
-
-RunAnalysis read_run(const std::vector<std::string>& files, const AnalysisOptions& options,
-                     const Flags& flags, Console& console) {
-  ProgressLine progress(console, "MB of traces", steady_clock());
-  return analyze_files(
-      expand_traces(files),
-      {.analysis = options,
-       .reading = {.memory = memory_limit_of(flags),
-                   .lenient = flags.given("--lenient"),
-                   .strict = flags.given("--strict"),
-                   .progress = [&](Bytes done, Bytes total) { progress.update(done, total); },
-                   .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}});
+AnalysisQuestion analysis_question(const Flags& flags, Console& console) {
+  AnalysisQuestion question{
+      .files = flags.positionals(),
+      .against = flags.texts("--against"),
+      .step = flags.integer("--step", 0),
+      .full_queue = flags.integer("--full-queue"),
+      .kinds = flags.text("--kinds").value_or(""),
+      .picture = page_of(flags).has_value(),
+      .reading = {.memory = memory_limit_of(flags),
+                  .lenient = flags.given("--lenient"),
+                  .strict = flags.given("--strict"),
+                  .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}};
+  if (const auto gap = flags.integer("--consecutive-gap", 0)) question.kernel_gap = Nanoseconds{*gap};
+  return question;
 }
 
 }  // namespace
@@ -138,17 +130,20 @@ void run_analyze(const Flags& flags, Console& console) {
   const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
   // A page that cannot be written is refused before the traces are read.
   if (const auto html = page_of(flags)) AtomicFile(*html, overwrite);
-  const AnalysisOptions options = resolve_analysis(flags);
-  const RunAnalysis run = read_run(flags.positionals(), options, flags, console);
-  std::optional<RunAnalysis> before;
-  if (compares) before = read_run(flags.texts("--against"), options, flags, console);
+  AnalysisQuestion question = analysis_question(flags, console);
+  const AnalysisAnswer answer = [&] {
+    ProgressLine progress(console, "MB of traces", steady_clock());
+    question.reading.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+    return analyze(question);
+  }();
+  const RunAnalysis* const before = answer.before ? &*answer.before : nullptr;
 
   if (const auto html = page_of(flags)) {
-    write_analysis_page({.run = run, .before = before ? &*before : nullptr}, *html, overwrite);
+    write_analysis_page({.run = answer.run, .before = before}, *html, overwrite);
     console.out << *html << "\n";
     return;
   }
-  AnalysisReport report(run, before ? &*before : nullptr);
+  AnalysisReport report(answer.run, before);
   if (output.table) report.keep_only(*output.table);
   if (flags.given("--json")) {
     console.out << dump_json(report.json());

@@ -15,7 +15,6 @@
 #include "nadi/calibration/calibration_question.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/comm/launcher_environment.h"
@@ -25,9 +24,10 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/cpu/cpu_description.h"
 #include "nadi/launch/rank_world.h"
+#include "nadi/launched/launched_job.h"
+#include "nadi/report/calibration_progress.h"
 #include "nadi/report/calibration_report.h"
 #include "nadi/terminal/console.h"
-#include "nadi/terminal/progress_line.h"
 #include "nadi/terminal/silent_console.h"
 
 namespace nadi::inline show {
@@ -39,37 +39,6 @@ namespace fs = std::filesystem;
 constexpr const char* kPartVariable = "NADI_CALIBRATION_PART";
 constexpr std::int64_t kMostCalibratedRanks = 64;
 constexpr std::int64_t kMostPatience = 1'000'000'000;  // seconds; larger numbers have no nanoseconds
-
-// Says now and then how far the measurements of so many ranks are.
-class CalibrationProgress : public CalibrationListener {
- public:
-  CalibrationProgress(Console& console, std::int64_t ranks)
-      : console_(console), clock_(steady_clock()), start_(clock_()), said_at_(start_) {
-    what_ = ranks == 1 ? "1 rank" : format("{} ranks", ranks);
-    console_.info() << format("measuring with {}\n", what_);
-  }
-
-  void progress(std::int64_t done, std::int64_t total, std::string_view) override {
-    console_.check_interrupted();
-    const Nanoseconds now = clock_();
-    constexpr Nanoseconds kInterval{10'000'000'000};
-    if (done == 0 || now - said_at_ < kInterval) return;
-    said_at_ = now;
-    const std::int64_t left = (now - start_).count() / done * (total - done) / 1'000'000'000;
-    console_.info() << format("measuring with {}: {} of {} done, about {}:{:02} left\n", what_, done, total,
-                              left / 60, left % 60);
-  }
-
-  void between_runs() override { console_.check_interrupted(); }
-  void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
-  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
-
- private:
-  Console& console_;
-  std::string what_;
-  Clock clock_;
-  Nanoseconds start_, said_at_;
-};
 
 std::vector<std::int64_t> ranks_to_measure(const Flags& flags) {
   const auto list = flags.text("--ranks");
@@ -231,7 +200,7 @@ void run_calibrate(const Flags& flags, Console& console) {
   for (const std::int64_t number : ranks) parts.push_back(measure(number, flags, folder, console));
   const Cluster machine = machine_of(std::move(parts));
   write_cluster_file(machine, *output, overwrite);
-  const CalibrationView view{machine, *output, to_seconds(clock() - start)};
+  const CalibrationAnswer view{machine, *output, to_seconds(clock() - start)};
   if (flags.given("--json"))
     console.out << dump_json(calibration_json(view));
   else

@@ -11,6 +11,7 @@
 #include "nadi/cli/checkpoint_convert_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/converter_claims.h"
 #include "nadi/report/checkpoint_conversion_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"

@@ -8,9 +8,9 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/weight_file.h"
-#include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/checkpoint_conversion/tokenizer_size.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/converter_claims.h"
 #include "nadi/model/config_file.h"
 
 namespace nadi::inline show {
@@ -18,46 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 2> kModelTypes{"GPT", "BERT"};
 constexpr std::array<std::string_view, 2> kImplementations{"local", "transformer_engine"};
-constexpr std::array<std::string_view, 2> kPositions{"learned_absolute", "rope"};
-
 constexpr std::string_view kHuggingFaceTokenizer = "HuggingFaceTokenizer";
-
-// Megatron's --model-size: which architecture and which tokenizer it stands for.
-struct ModelSize {
-  std::string_view name;
-  const ArchitectureDescription* architecture;
-  std::string_view tokenizer_type;
-};
-std::span<const ModelSize> known_sizes() {
-  static const std::vector<ModelSize> kSizes = [] {
-    std::vector<ModelSize> sizes;
-    for (const Architecture& architecture : architectures())
-      if (architecture->megatron)
-        for (const MegatronDescription::Size& size : architecture->megatron->sizes)
-          sizes.push_back({size.name, &*architecture, size.tokenizer});
-    return sizes;
-  }();
-  return kSizes;
-}
-
-// Megatron's loaders and savers that stand for a format of ours.
-constexpr std::array<std::string_view, 3> kLoaders{"llama_mistral", "core", "mcore"};
-constexpr std::array<std::string_view, 2> kSavers{"core", "mcore"};
-
-// Flags of Megatron's converter that change nothing here.
-struct InertFlag {
-  std::string_view name;
-  std::string_view value;  // empty means a switch
-  std::string_view why;
-};
-constexpr std::array kInertFlags{
-    InertFlag{"--max-queue-size", "N", "nothing is queued: the source is mapped"},
-    InertFlag{"--no-checking", "", "names and shapes are always checked"},
-    InertFlag{"--megatron-path", "FOLDER", "no code of Megatron-LM is used"},
-    InertFlag{"--loader-transformer-impl", "NAME", "names of both kinds are recognised"},
-};
 
 template <std::size_t N>
 std::vector<std::string_view> list_of(const std::array<std::string_view, N>& names) {
@@ -67,12 +29,6 @@ std::vector<std::string_view> list_of(const std::array<std::string_view, N>& nam
 std::vector<std::string_view> weight_format_names() {
   std::vector<std::string_view> names;
   for (const WeightFormatEntry& entry : weight_formats()) names.push_back(entry.name);
-  return names;
-}
-
-std::vector<std::string_view> model_sizes() {
-  std::vector<std::string_view> names;
-  for (const ModelSize& size : known_sizes()) names.push_back(size.name);
   return names;
 }
 
@@ -127,28 +83,6 @@ void add_target_flags(Flags& flags) {
   target.toggle("--no-distributed-optimizer", "write optimizer state as without it", "as the source");
 }
 
-void add_megatron_claims(Flags& flags) {
-  FlagHeading converter(flags, "Megatron-LM's converter");
-  converter.value("--model-type", "TYPE", "compared with the source", "what the source is",
-                  {.choices = list_of(kModelTypes)});
-  converter.value("--model-size", "NAME",
-                  "compared with the source; llama2 names its tokenizer in the arguments",
-                  "what the source is", {.choices = model_sizes()});
-  converter.value("--position-embedding-type", "TYPE", "compared with the source", "what the source is",
-                  {.choices = list_of(kPositions)});
-  converter.value(
-      "--loader", "NAME",
-      "compared with the source: llama_mistral is a Hugging Face folder, core (or mcore) a checkpoint "
-      "of Megatron-LM",
-      "what the source is", {.choices = list_of(kLoaders)});
-  converter.value("--checkpoint-type", "TYPE", "compared with the source; files of Meta are not read", "hf",
-                  {.choices = {"hf", "meta"}});
-  converter.value("--saver", "NAME", "core (or mcore) is --to megatron", "what --to says",
-                  {.choices = list_of(kSavers)});
-  for (const InertFlag& flag : kInertFlags)
-    converter.value(flag.name, flag.value, format("no effect: {}", flag.why), "none");
-}
-
 std::string required_folder(const Flags& flags, std::string_view name) {
   const std::optional<std::string> text = flags.text(name);
   if (!text || text->empty())
@@ -189,26 +123,6 @@ std::optional<std::int64_t> vocabulary_size(const Flags& flags) {
   return std::nullopt;
 }
 
-void check_source_claims(const Flags& flags, const fs::path& source) {
-  if (flags.text("--checkpoint-type") == "meta")
-    throw usage_error(
-        "--checkpoint-type meta: Meta's own files are not read",
-        "convert them to a Hugging Face folder first, or get the Hugging Face folder of the model");
-  const std::optional<std::string> loader = flags.text("--loader");
-  if (!loader && !flags.given("--checkpoint-type")) return;
-  const CheckpointFormat format_found = checkpoint_format(source);
-  const bool megatron =
-      format_found == CheckpointFormat::kMegatron || format_found == CheckpointFormat::kTorchDist;
-  if (loader && (*loader != "llama_mistral") != megatron)
-    throw usage_error(format("--loader {} does not read '{}', which is {}", *loader, source.string(),
-                             entry_of(format_found).summary),
-                      "leave --loader out: the format is recognised");
-  if (flags.given("--checkpoint-type") && megatron)
-    throw usage_error(
-        format("--checkpoint-type hf: '{}' is {}", source.string(), entry_of(format_found).summary),
-        "leave --checkpoint-type out");
-}
-
 }  // namespace
 
 void add_checkpoint_convert_flags(Flags& flags) {
@@ -223,7 +137,7 @@ void add_checkpoint_convert_flags(Flags& flags) {
   run.toggle("--force",
              "replace a folder that exists, unless it holds something that is not of a checkpoint");
   run.toggle("--json", "print JSON: see docs/json.md");
-  add_megatron_claims(flags);
+  add_converter_claims(flags);
   flags.show_first({"--load-dir", "--save-dir", "--to", "--saver", "--target-tensor-parallel-size",
                     "--target-pipeline-parallel-size", "--bf16", "--no-optimizer", "--dry-run", "--verify",
                     "--force"});
@@ -248,8 +162,7 @@ ResolvedConversion resolve_conversion(const Flags& flags) {
     request.tokenizer = *path;
     request.tokenizer_type = kHuggingFaceTokenizer;
   }
-  if (const auto size = flags.choice("--model-size"))
-    request.tokenizer_type = known_sizes()[*size].tokenizer_type;
+  if (const auto type = tokenizer_type_of(flags)) request.tokenizer_type = *type;
   request.weight_format = weight_formats()[flags.choice("--save-format").value_or(0)].format;
   request.shard = flags.bytes("--max-shard-size").value_or(request.shard);
   request.tp = flags.integer("--target-tensor-parallel-size");
@@ -263,24 +176,8 @@ ResolvedConversion resolve_conversion(const Flags& flags) {
   if (flags.given("--no-distributed-optimizer")) request.distributed_optimizer = false;
   if (flags.given("--force")) request.overwrite = Overwrite::kAllow;
   if (flags.given("--no-verify")) request.verify = Verify::kNo;
-  for (const InertFlag& flag : kInertFlags)
-    if (flags.given(flag.name)) resolved.notes.push_back(format("{} has no effect: {}", flag.name, flag.why));
+  resolved.notes = inert_converter_flags(flags);
   return resolved;
-}
-
-void check_claims(const Flags& flags, const ModelConfig& config) {
-  const std::string_view is = to_string(config.architecture);
-  if (const auto type = flags.choice("--model-type");
-      type && (kModelTypes[*type] == "BERT") != config.architecture->masked())
-    throw usage_error(format("--model-type {}: the source is a model of type '{}'", kModelTypes[*type], is));
-  if (const auto size = flags.choice("--model-size");
-      size && known_sizes()[*size].architecture->model_type != is)
-    throw usage_error(format("--model-size {} is a model of type '{}', and the source one of type '{}'",
-                             known_sizes()[*size].name, known_sizes()[*size].architecture->model_type, is));
-  if (const auto positions = flags.choice("--position-embedding-type");
-      positions && (*positions == 1) != config.architecture->rotary())
-    throw usage_error(format("--position-embedding-type {}: the source is a model of type '{}'",
-                             kPositions[*positions], is));
 }
 
 }  // namespace nadi::inline show

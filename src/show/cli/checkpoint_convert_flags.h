@@ -21,8 +21,4 @@ struct ResolvedConversion {
 // Error (usage) for what is missing or contradicts itself.
 ResolvedConversion resolve_conversion(const Flags& flags);
 
-// Whether what --model-type, --model-size and --position-embedding-type say is what the source is. Error
-// (usage) if not.
-void check_claims(const Flags& flags, const ModelConfig& config);
-
 }  // namespace nadi::inline show

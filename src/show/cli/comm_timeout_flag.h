@@ -29,10 +29,4 @@ std::filesystem::path collectives_folder(const Flags& flags);
 // ends.
 RankWatchOptions rank_watch_options(const Flags& flags, const Console& console);
 
-// For `nadi launch`, whose ranks were killed because nobody took their output.
-[[noreturn]] void end_for_stuck_output(std::chrono::milliseconds timeout, bool stopped);
-
-// What helps after "no rank has made progress".
-std::string_view comm_timeout_hint();
-
 }  // namespace nadi::inline show

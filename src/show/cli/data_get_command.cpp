@@ -9,6 +9,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/download/get_data.h"
+#include "nadi/report/got_data_report.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
@@ -20,22 +21,6 @@ std::string described_data() {
     text += format("{}{}: {}{}", text.empty() ? "" : "; ", data.name, data.about,
                    data.package.empty() ? ", only with --from" : format(", npm package {}", data.package));
   return text;
-}
-
-Json got_json(const PublicData& data, const GotData& got) {
-  Json files = Json::array();
-  for (const GotFile& file : got.files)
-    files.push_back({{"file", file.path.string()}, {"bytes", file.bytes}, {"was_there", file.was_there}});
-  return {{"name", data.name},
-          {"source", got.source.empty() ? Json(nullptr) : Json(got.source)},
-          {"files", std::move(files)}};
-}
-
-void print_got(const PublicData& data, const GotData& got, std::ostream& out) {
-  out << data.name << (got.source.empty() ? "" : format(", from {}", got.source)) << "\n";
-  for (const GotFile& file : got.files)
-    out << format("  {}: {} bytes, SHA-256 as published{}\n", file.path.string(), with_thousands(file.bytes),
-                  file.was_there ? ", was there" : "");
 }
 
 }  // namespace

@@ -311,6 +311,23 @@ void expect_output(const Sample& sample, const std::string& out) {
   EXPECT_TRUE(skipping || at == lines.size()) << sample.command << ": more lines than shown";
 }
 
+// Rows "| `nadi show` | `nadi/step/step_answer.h` | `RankQuestion` | `describe_step()` | `StepAnswer` |".
+TEST(LibraryPage, NamesWhatHeadersHave) {
+  static const std::regex kRow(
+      R"(\| .* \| `nadi/([a-z_]+)/([a-z_]+\.h)` \| `(\w+)` \| `(\w+)\(\)` \| `(\w+)` \|)");
+  int rows = 0;
+  for (const std::string& line : lines_of(kSource / "docs" / "library.md")) {
+    std::smatch row;
+    if (!std::regex_match(line, row, kRow)) continue;
+    const std::string header = read_text(kSource / "src" / "ask" / row[1].str() / row[2].str());
+    EXPECT_THAT(header, testing::HasSubstr("struct " + row[3].str() + " {")) << line;
+    EXPECT_THAT(header, testing::HasSubstr(row[4].str() + "(")) << line;
+    EXPECT_THAT(header, testing::HasSubstr(row[5].str() + " ")) << line;
+    ++rows;
+  }
+  EXPECT_GE(rows, 14);
+}
+
 TEST(JsonPage, ListsKeysOfReports) {
   const WorkingFolder folder;
   write_job_logs("log2", {.nodes = 3,

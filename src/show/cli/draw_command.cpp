@@ -8,12 +8,12 @@
 #include "nadi/base/json.h"
 #include "nadi/base/number_ranges.h"
 #include "nadi/base/units.h"
-#include "nadi/base/version.h"
 #include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/draw_files.h"
+#include "nadi/draw/draw_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
@@ -127,45 +127,6 @@ DrawOptions resolve_cut(const Flags& flags) {
   return options;
 }
 
-std::string number(std::uint64_t count) {
-  return with_thousands(static_cast<std::int64_t>(count));
-}
-
-void print_notes(const DrawSummary& summary, Console& console) {
-  if (summary.passes_left_out > 0)
-    console.info() << format(
-        "note: {} more passes (micro-batches, decode steps) do the same and are not drawn: "
-        "--passes all\n",
-        number(summary.passes_left_out));
-  if (summary.outlined)
-    console.info() << format(
-        "note: {} operations and {} tensors are too many to read, so all but the first layer are boxes: "
-        "--layers 0-1 draws layers in full, --collapse layer a box for each, --collapse none everything\n",
-        number(summary.ops + summary.communications), number(summary.tensors));
-  if (summary.without_tensors > 0)
-    console.info() << format(
-        "note: the trace lists no tensors of {} of its {} operations: their edges are direct\n",
-        number(summary.without_tensors), number(summary.ops + summary.communications));
-  if (!summary.remarks.empty()) console.warnings() << "dot: " << summary.remarks;
-}
-
-Json summary_json(const DrawSummary& summary) {
-  Json files = Json::array();
-  for (const fs::path& file : summary.files) files.push_back(file.string());
-  return {{"nadi_version", version()},
-          {"files", files},
-          {"ranks", summary.ranks},
-          {"operations", summary.ops},
-          {"communications", summary.communications},
-          {"tensors", summary.tensors},
-          {"edges", summary.edges},
-          {"drawn_nodes", summary.drawn_nodes},
-          {"drawn_edges", summary.drawn_edges},
-          {"outlined", summary.outlined},
-          {"passes_left_out", summary.passes_left_out},
-          {"without_tensors", summary.without_tensors}};
-}
-
 }  // namespace
 
 void add_draw_flags(Flags& flags) {
@@ -207,13 +168,12 @@ void run_draw(const Flags& flags, Console& console) {
         "--layers 0-1 draws these layers alone, --collapse layer (or block) a box for each; .html opens "
         "graphs of any size"};
   }
-  print_notes(summary, console);
-  if (flags.given("--json")) {
-    console.out << dump_json(summary_json(summary));
-    return;
-  }
-  for (const fs::path& file : summary.files) console.out << file.string() << ": ";
-  console.out << format("{} nodes, {} edges\n", number(summary.drawn_nodes), number(summary.drawn_edges));
+  for (const std::string& note : draw_notes(summary)) console.info() << "note: " << note << "\n";
+  if (!summary.remarks.empty()) console.warnings() << "dot: " << summary.remarks;
+  if (flags.given("--json"))
+    console.out << dump_json(draw_json(summary));
+  else
+    print_drawn(summary, console.out);
 }
 
 }  // namespace nadi::inline show

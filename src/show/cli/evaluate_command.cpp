@@ -7,7 +7,6 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/base/version.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_flags.h"
@@ -19,6 +18,7 @@
 #include "nadi/data/token_file.h"
 #include "nadi/launch/rank_world.h"
 #include "nadi/model/config_file.h"
+#include "nadi/report/evaluation_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/silent_console.h"
 #include "nadi/train/token_evaluation.h"
@@ -110,43 +110,6 @@ TokenEvaluationRequest resolve_evaluation(const Flags& flags, const Communicator
   request.seed = static_cast<std::uint64_t>(
       flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(request.seed)));
   return request;
-}
-
-Json evaluation_json(const TokenEvaluationRequest& request, const TokenEvaluation& result) {
-  Json logits = Json::array();
-  for (std::size_t i = 0; i < result.logits.size(); ++i)
-    logits.push_back({{"sequence", request.positions[i].sequence},
-                      {"position", request.positions[i].position},
-                      {"values", result.logits[i]}});
-  Json gradients;
-  if (request.gradients) {
-    gradients = Json::array();
-    for (const GradientNorm& gradient : result.gradients)
-      gradients.push_back({{"parameter", gradient.parameter}, {"norm", gradient.norm}});
-  }
-  return {{"nadi_version", version()},
-          {"model", request.config.name},
-          {"weights", request.weights.empty() ? Json(nullptr) : Json(request.weights.string())},
-          {"dtype", name_of(request.dtype)},
-          {"sequences", request.sequences.size()},
-          {"targets", result.targets},
-          {"loss", result.loss},
-          {"auxiliary_loss", result.auxiliary_loss},
-          {"logits", std::move(logits)},
-          {"gradients", std::move(gradients)}};
-}
-
-std::string evaluation_text(const TokenEvaluationRequest& request, const TokenEvaluation& result) {
-  std::string text = format("loss {:.7g} over {} tokens\n", result.loss, result.targets);
-  for (std::size_t i = 0; i < result.logits.size(); ++i) {
-    const auto likeliest = std::ranges::max_element(result.logits[i]);
-    text += format("sequence {} position {}: token {} is the likeliest, logit {:.7g}\n",
-                   request.positions[i].sequence, request.positions[i].position,
-                   likeliest - result.logits[i].begin(), *likeliest);
-  }
-  for (const GradientNorm& gradient : result.gradients)
-    text += format("gradient {:12.6g}  {}\n", gradient.norm, gradient.parameter);
-  return text;
 }
 
 }  // namespace

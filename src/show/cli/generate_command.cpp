@@ -12,8 +12,6 @@
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/memory_check.h"
-#include "nadi/cli/predicted_time.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/start_ranks.h"
@@ -25,9 +23,11 @@
 #include "nadi/generate/generation_traces.h"
 #include "nadi/generate/measured_generation.h"
 #include "nadi/launch/rank_world.h"
+#include "nadi/launched/memory_check.h"
 #include "nadi/model/config_file.h"
 #include "nadi/report/generate_output.h"
 #include "nadi/report/generate_report.h"
+#include "nadi/report/run_prediction_text.h"
 #include "nadi/run/rank_clock.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/silent_console.h"
@@ -309,29 +309,6 @@ void draw_trace(const GenerationRequest& request, const Communicator& world, Con
                            pictures.communication.string(), pictures.chakra.string());
 }
 
-// Text about one batch: its prompts, and one token after them for each.
-std::string predicted_generation_text(const Cluster& cluster, const GenerationRequest& request,
-                                      const GenerationResult& result, std::int64_t ranks) {
-  const GeneratorOptions& options = request.options;
-  const auto prompts = static_cast<std::int64_t>(request.prompts.ids.size());
-  StepRequest step{.kind = StepKind::kPrefill,
-                   .batch_size = options.batch_size,
-                   .input_tokens = options.input_tokens,
-                   .dtype = options.dtype};
-  const Plan plan{.tp = ranks};
-  const double batches =
-      static_cast<double>((prompts + options.batch_size - 1) / std::max<std::int64_t>(options.batch_size, 1));
-  std::string text =
-      predicted_text(cluster, "prompt of a batch", predicted_step(cluster, request.config, step, plan),
-                     result.prefill_seconds / batches);
-  if (result.decode_tokens == 0) return text;
-  step.kind = StepKind::kDecode;
-  const double tokens = static_cast<double>(result.decode_tokens) / static_cast<double>(options.batch_size);
-  return text + predicted_text(cluster, "token of a batch",
-                               predicted_step(cluster, request.config, step, plan),
-                               result.decode_seconds / tokens);
-}
-
 }  // namespace
 
 void add_generate_flags(Flags& flags) {
@@ -396,7 +373,9 @@ void run_generate(const Flags& flags, Console& own_console) {
   if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
   if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
   console.info() << generation_speed_text(result);
-  if (cluster) console.info() << predicted_generation_text(*cluster, request, result, world.size());
+  if (cluster)
+    console.info() << predicted_text(cluster->name,
+                                     predict_generation(*cluster, request, result, world.size()));
 }
 
 }  // namespace nadi::inline show

@@ -11,19 +11,15 @@
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/finished_run.h"
-#include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job_files/job_file.h"
-#include "nadi/job_files/job_placement.h"
 #include "nadi/job_files/old_settings.h"
 #include "nadi/job_scripts/local_script.h"
 #include "nadi/job_scripts/rank_function.h"
 #include "nadi/job_scripts/slurm_script.h"
-#include "nadi/megatron/megatron_command.h"
-#include "nadi/megatron/plan_flags.h"
+#include "nadi/megatron/planned_job.h"
 #include "nadi/model/config_file.h"
-#include "nadi/plan/plan_file.h"
 #include "nadi/process/find_program.h"
 #include "nadi/report/job_failure.h"
 #include "nadi/scheduler/scheduler.h"
@@ -86,35 +82,6 @@ JobFile read_job(const Flags& flags, Console& console) {
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
 }
 
-bool names(const JobEnvironment& environment, std::string_view name) {
-  return std::ranges::find(environment.pass, name) != environment.pass.end() ||
-         std::ranges::find(environment.set, name, [](const auto& entry) { return entry.first; }) !=
-             environment.set.end();
-}
-
-// The flags and variables of the plan for Megatron-LM; `nadi train` reads the plan itself.
-void take_megatron_flags(JobFile& job, const PlanFile& plan, const ModelConfig& config, Console& console) {
-  if (job.run.kind != JobRunKind::kMegatron) return;
-  const MegatronPlanFlags planned = megatron_plan_flags(config, plan);
-  job.run.words = with_plan_flags(std::move(job.run.words), planned.flags, job.plan.filename().string());
-  for (const auto& [name, value] : planned.environment)
-    if (!names(job.environment, name)) job.environment.set.emplace_back(name, value);
-  for (const std::string& note : planned.notes) console.info() << "note: " << note << "\n";
-  for (const std::string& problem : planned.problems) console.warnings() << "warning: " << problem << "\n";
-}
-
-// Nodes, ranks and flags by the plan, which fits its model and its cluster.
-void follow_plan(JobFile& job, Console& console) {
-  const PlanFile plan = read_plan_file(job.plan);
-  const ModelConfig config = load_model_config(plan.model);
-  check_plan_file(plan, job.plan, config);
-  take_megatron_flags(job, plan, config, console);
-  if (plan.cluster.empty()) return place_by_plan(job, plan, nullptr);
-  const Cluster cluster = load_cluster(plan.cluster);
-  check_devices(plan, job.plan, cluster);
-  place_by_plan(job, plan, &cluster);
-}
-
 // The name of a model that nobody knows. A path is known to the nodes, and anything to a container.
 void check_model_name(const Flags& train, const JobFile& job) {
   if (!train.has_positional() || job.container.kind != ContainerKind::kNone) return;
@@ -141,33 +108,23 @@ void check_train_words(const JobFile& job) {
   refuse_finished_run(job, flags);
 }
 
-// What a restart of Megatron-LM needs, and nothing adds.
-void warn_of_lost_steps(const JobFile& job, Console& console) {
-  if (job.run.kind != JobRunKind::kMegatron || job.requeue.max_restarts == 0) return;
-  const auto has = [&](const std::string& flag) {
-    return std::ranges::any_of(
-        job.run.words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
-  };
-  if (job.requeue.before_end.count() > 0 && save_signal(job) == "TERM" && !has("--exit-signal-handler"))
-    console.warnings()
-        << "warning: run.megatron has no --exit-signal-handler: ranks that are told to save end without\n";
-  if (!has("--load"))
-    console.warnings() << "warning: run.megatron has no --load: each restart begins with the first step\n";
-}
-
 JobFile resolve(const Flags& flags, Console& console) {
   JobFile job = read_job(flags, console);
   if (const auto plan = flags.text("--plan")) job.plan = fs::absolute(*plan).lexically_normal();
   if (const auto restarts = flags.integer("--max-restarts", 0)) job.requeue.max_restarts = *restarts;
   take_profilers(flags, job);
-  if (!job.plan.empty()) follow_plan(job, console);
+  if (!job.plan.empty()) {
+    const PlannedJobNotes said = follow_plan(job);
+    for (const std::string& note : said.notes) console.info() << "note: " << note << "\n";
+    for (const std::string& problem : said.problems) console.warnings() << "warning: " << problem << "\n";
+  }
   if (job.run.folder.empty()) job.run.folder = fs::current_path();
   check_train_words(job);
   if (job.run.kind == JobRunKind::kTrain && job.run.program.empty() &&
       job.container.kind == ContainerKind::kNone)
     job.run.program = own_program().string();
   check_job(job);
-  warn_of_lost_steps(job, console);
+  for (const std::string& text : lost_steps_of(job)) console.warnings() << "warning: " << text << "\n";
   return job;
 }
 

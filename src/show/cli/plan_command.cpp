@@ -14,19 +14,19 @@
 #include "nadi/cli/plan_question_flags.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cli/step_flags.h"
-#include "nadi/cli/watched_search.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/pareto_from_plans.h"
 #include "nadi/draw/pareto_page.h"
 #include "nadi/megatron/megatron_command.h"
-#include "nadi/parallel/step_check.h"
 #include "nadi/plan/plan_explanation.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_search.h"
 #include "nadi/prediction/planning_question.h"
+#include "nadi/report/no_plan_error.h"
 #include "nadi/report/plan_report.h"
+#include "nadi/report/watched_search.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
@@ -88,50 +88,6 @@ void check_files(const Flags& flags) {
     throw usage_error(format("--pareto writes a page, and '{}' does not end in .html", *page));
   wanted_place(flags, "--explain");
   wanted_place(flags, "--emit-rank");
-}
-
-// Where the space has one value of each degree, the reason why no plan can be built is that of this plan.
-void refuse_only_plan(const PlanQuestion& question) {
-  const PlanSpace& space = question.space;
-  if (space.tp.size() != 1 || space.pp.size() > 1 || space.dp.size() > 1) return;
-  Plan plan{.tp = space.tp[0],
-            .dp = space.dp.empty() ? 1 : space.dp[0],
-            .pp = space.pp.empty() ? 1 : space.pp[0],
-            .partition = space.partition};
-  StepRequest request = question.request;
-  request.batch_size = std::max<std::int64_t>(question.global_batch_size / plan.dp, 1);
-  plan.micro_batches = request.batch_size;
-  check_plan(question.config, request, plan);
-}
-
-[[noreturn]] void refuse_infeasible(const PlanQuestion& question, const PlanAnswer& answer) {
-  const std::string miss = nearest_miss_text(question, answer);
-  if (miss.empty()) {
-    refuse_only_plan(question);
-    throw Error(ErrorKind::kInfeasible, {},
-                format("no plan of {} on {} is in the space that was asked for", question.config.name,
-                       question.cluster.name),
-                format("the batch divides over data-parallel ranks and micro-batches, heads over "
-                       "tensor-parallel ranks; {} devices are there",
-                       with_thousands(question.cluster.device_count())));
-  }
-  std::string hint = "more or larger devices";
-  if (question.limits.dollars_per_million_tokens) hint += ", a higher --budget";
-  if (question.limits.step_time) hint += ", a later --deadline";
-  if (question.limits.memory_share < 1) hint += ", a larger --memory-share";
-  throw Error(ErrorKind::kInfeasible, {},
-              format("nothing fits {} on {}: {}", question.config.name, question.cluster.name, miss), hint);
-}
-
-std::string fleet_note(const PlanningAnswer& answer) {
-  std::string note = format("The fastest plan on each of {} mixes of nodes; {} plans were evaluated.",
-                            with_thousands(answer.subclusters), with_thousands(answer.front_evaluated));
-  for (const FleetChoice& choice : answer.parts)
-    if (choice.step > 1)
-      note += format(" Of {}, every {} nodes were looked at.",
-                     answer.asked.question.cluster.kinds[static_cast<std::size_t>(choice.kind)].name,
-                     choice.step);
-  return note;
 }
 
 void write_pareto(const Flags& flags, const PlanningAnswer& answer, Console& console) {
@@ -256,7 +212,7 @@ void run_plan(const Flags& flags, Console& console) {
   PlanningAnswer answer = plan(std::move(asked), search.watch());
   search.clear_line();
   if (answer.found.plans.empty() && answer.found.stopped) throw Interrupted{};
-  if (answer.found.plans.empty()) refuse_infeasible(answer.asked.question, answer.found);
+  if (answer.found.plans.empty()) throw no_plan_error(answer);
   if (flags.given("--pareto")) {
     if (!flags.given("--fleet")) {
       WatchedSearch parts(answer.asked.question, search_options(flags), console);

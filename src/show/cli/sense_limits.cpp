@@ -1,8 +1,6 @@
 #include "nadi/cli/sense_limits.h"
 
-#include <algorithm>
-#include <limits>
-#include <system_error>
+#include <string>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -11,8 +9,6 @@
 
 namespace nadi::inline show {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kFlag = "--oversubscribe";
 
@@ -59,20 +55,6 @@ void check_ranks_here(const Flags& flags, std::string_view flag, std::int64_t ra
 
 void check_threads_here(const Flags& flags, std::string_view flag, std::int64_t threads) {
   if (!lifted(flags)) check_threads_on(flag, threads, usable_cores());
-}
-
-WritableBytes writable_bytes(const Flags& flags, const fs::path& path) {
-  if (const auto most = flags.bytes("--max-bytes"))
-    return {*most, format("--max-bytes allows {}", to_string(*most))};
-  std::error_code failure;
-  fs::path folder = fs::absolute(path, failure).parent_path();
-  while (!fs::exists(folder, failure) && folder != folder.parent_path()) folder = folder.parent_path();
-  const fs::space_info space = fs::space(folder, failure);
-  if (failure)
-    return {Bytes{std::numeric_limits<std::int64_t>::max()}, ""};  // writing will say what is wrong
-  const Bytes free{static_cast<std::int64_t>(
-      std::min<std::uintmax_t>(space.available, std::numeric_limits<std::int64_t>::max()))};
-  return {free, format("{} are free on the disk of {}", to_string(free), folder.string())};
 }
 
 }  // namespace nadi::inline show

@@ -1,14 +1,9 @@
-// Limits of sense: more ranks, threads or bytes than a machine can serve are refused before anything starts,
-// since what begins anyway stands still for hours or fills the disk. --oversubscribe, and --max-bytes of
-// traces, lift them.
+// Limits of sense: more ranks or threads than a machine can serve are refused before anything starts, since what
+// begins anyway stands still for hours. --oversubscribe lifts them.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
 #include <string_view>
-
-#include "nadi/base/units.h"
 
 namespace nadi::inline show {
 
@@ -29,14 +24,5 @@ void check_threads_here(const Flags& flags, std::string_view flag, std::int64_t 
 // The same with the cores given. For tests.
 void check_ranks_on(std::string_view flag, std::int64_t ranks, std::int64_t cores);
 void check_threads_on(std::string_view flag, std::int64_t threads, std::int64_t cores);
-
-// How many bytes may be written, and in words why: "2 GB are free on the disk of out".
-struct WritableBytes {
-  Bytes most = {};
-  std::string reason;
-};
-
-// --max-bytes, else what is free on the disk of the folder that `path` is, or will be, in.
-WritableBytes writable_bytes(const Flags& flags, const std::filesystem::path& path);
 
 }  // namespace nadi::inline show

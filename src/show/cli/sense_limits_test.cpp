@@ -80,7 +80,7 @@ TEST(SenseLimits, TracesBeyondTheLimitAreRefusedWithTheEstimate) {
   const CliRun refused = run("trace gpt2-tiny --max-bytes 10kB -o out/step");
   EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err, HasSubstr("error: the trace of 1 rank would take about "));
-  EXPECT_THAT(refused.err, HasSubstr("; --max-bytes allows "));
+  EXPECT_THAT(refused.err, HasSubstr("; the limit is "));
   EXPECT_FALSE(std::filesystem::exists("out/step.0.et"));
   EXPECT_EQ(run("trace gpt2-tiny --max-bytes 10GB -o out/step").code, 0);
   EXPECT_EQ(run("trace collective all-reduce --bytes 1MB --ranks 100 --max-bytes 100kB -o out/c").code, 4);

@@ -13,8 +13,8 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/devices/make_engine.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/report/flag_settings.h"
 #include "nadi/report/step_json.h"
-#include "nadi/report/step_settings.h"
 #include "nadi/report/step_text.h"
 #include "nadi/report/trace_report.h"
 #include "nadi/step/step_answer.h"
@@ -63,7 +63,7 @@ void show_model(const Flags& flags, Console& console) {
   if (flags.given("--json"))
     console.out << dump_json(step_json(answer));
   else
-    print_step(answer, step_settings(step, [&](std::string_view flag) { return flags.given(flag); }),
+    print_step(answer, flag_settings(step, [&](std::string_view flag) { return flags.given(flag); }),
                flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
 }
 

@@ -18,21 +18,19 @@
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
-#include "nadi/cli/step_metadata.h"
 #include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/parallel/model_parameters.h"
 #include "nadi/prediction/simulation_question.h"
 #include "nadi/report/simulation_report.h"
-#include "nadi/report/step_json.h"
 #include "nadi/sim/network_fault.h"
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
+#include "nadi/step/step_settings.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
@@ -158,28 +156,22 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
   const SimulationAnswer answer = simulate(std::move(asked));
   const ResolvedStep& step = answer.asked.step;
   const Cluster& cluster = answer.asked.cluster;
+  SimulationView view = view_of(answer);
+  view.measured = measured;
   report({.write_traces =
               [&](const std::string& prefix, Overwrite overwrite) {
                 SimulatedFileOptions options = file_options(overwrite, console);
-                options.metadata = step_metadata(resolved_json(step, model_parameters(step.config)));
+                options.metadata = trace_metadata(step);
                 const DeviceSpec& device = cluster.device(DeviceId{0});
                 options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
                 options.metadata.emplace_back("device_name", device.product);
                 return write_simulated_step(*answer.programs, answer.result, prefix, options);
               },
           .draw =
-              [&](TimelineView& view) {
-                timeline_from_simulated_step(view, *answer.programs, answer.result, {});
+              [&](TimelineView& drawn) {
+                timeline_from_simulated_step(drawn, *answer.programs, answer.result, {});
               }},
-         {.subject = step.config.name,
-          .cluster = cluster,
-          .result = answer.result,
-          .assumed = answer.asked.assumed,
-          .step = &step,
-          .figures = answer.figures,
-          .what_if = answer.what_if,
-          .measured = measured},
-         flags, console);
+         view, flags, console);
 }
 
 void simulate_trace_files(const Flags& flags, Console& console) {
@@ -199,7 +191,8 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   reading.note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; };
   const TraceSet set = read_trace_set(paths, reading);
   progress.reset();
-  TraceSimulationQuestion question{.on = prediction_question(flags),
+  TraceSimulationQuestion question{.files = flags.positionals(),
+                                   .on = prediction_question(flags),
                                    .ranks = flags.integer("--ranks"),
                                    .degrees = flags.text("--degrees").value_or(""),
                                    .recorded_on = flags.text("--recorded-on").value_or("")};
@@ -209,25 +202,19 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   const std::optional<Nanoseconds> measured = measured_time(flags);
   check_outputs(flags);
   const TraceSimulationAnswer answer = simulate(set, question);
-  const std::size_t files = set.traces().size();
+  SimulationView view = view_of(answer);
+  view.measured = measured;
   report({.write_traces =
               [&](const std::string& prefix, Overwrite overwrite) {
                 return write_simulated_traces(paths, quiet, answer.result, prefix,
                                               file_options(overwrite, console));
               },
           .draw =
-              [&](TimelineView& view) {
-                timeline_from_simulated_traces(view, paths, quiet, answer.result,
+              [&](TimelineView& drawn) {
+                timeline_from_simulated_traces(drawn, paths, quiet, answer.result,
                                                {.recorded = set.has_times()});
               }},
-         {.subject = files == 1 ? flags.positionals()[0] : format("{} traces", files),
-          .cluster = answer.cluster,
-          .result = answer.result,
-          .assumed = answer.assumed,
-          .figures = answer.figures,
-          .what_if = answer.what_if,
-          .measured = measured},
-         flags, console);
+         view, flags, console);
 }
 
 // One word that is no file with a trace is a model, and its mistakes are those of a model.

@@ -6,12 +6,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/comm_timeout_flag.h"
-#include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/comm/launcher_environment.h"
 #include "nadi/comm/mpi_session.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/launch/mpirun_command.h"
+#include "nadi/launched/launched_job.h"
 
 namespace nadi::inline show {
 namespace {

@@ -88,7 +88,7 @@ TEST_F(TraceCollectiveTest, NamesMistakes) {
   EXPECT_THAT(err("allreduce"),
               HasSubstr("error: unknown collective 'allreduce'\n  hint: did you mean 'all-reduce'? known: "));
   EXPECT_EQ(err("all-gather --op sum --bytes 1 --ranks 2 -o a"),
-            "error: --op does not apply to all-gather, which reduces nothing\n"
+            "error: a reduction does not apply to all-gather, which reduces nothing\n"
             "  hint: it goes with all-reduce, reduce-scatter\n");
   EXPECT_THAT(err("all-reduce --op summ --bytes 1 --ranks 2 -o a"), HasSubstr("did you mean 'sum'?"));
   EXPECT_EQ(err("all-reduce --ranks 2 -o a"),

@@ -4,22 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cli/plan_file_flag.h"
-#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/step_flags.h"
-#include "nadi/cli/step_metadata.h"
-#include "nadi/cli/trace_output.h"
+#include "nadi/cli/trace_files_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/rank_list.h"
-#include "nadi/report/step_json.h"
+#include "nadi/report/written_traces_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
-#include "nadi/unroll/rank_traces.h"
+#include "nadi/tracing/trace_question.h"
 
 namespace nadi::inline show {
 namespace {
@@ -61,47 +57,13 @@ std::string summaries_of(const Table& table) {
   return text;
 }
 
-std::vector<Rank> all_ranks(const Plan& plan) {
-  std::vector<Rank> ranks;
-  for (std::int64_t rank = 0; rank < plan.world_size(); ++rank)
-    ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
-  return ranks;
-}
-
-void print_report(const RankTraceReport& report, const std::vector<Rank>& ranks, const TraceOutput& output,
-                  Console& console) {
-  const bool alone = ranks.size() == 1;
-  const std::string files = alone ? output.file_of(to_number(ranks[0])).string() + ":"
-                                  : format("{}.*.et: {} files,", output.prefix, with_thousands(report.files));
-  console.out << format("{} {} nodes, {} edges, {}, {}\n", files, with_thousands(report.nodes),
-                        with_thousands(report.data_edges + report.control_edges),
-                        report.flops ? to_string(*report.flops) : "more than 9.22 EFLOP",
-                        to_string(report.bytes));
-  if (!report.groups_file.empty())
-    console.out << format("{}: the groups of ranks that they name\n", report.groups_file.string());
-}
-
-Json report_json(Json resolved, const RankTraceReport& report, const std::vector<Rank>& ranks,
-                 const TraceOutput& output) {
-  resolved["prefix"] = output.prefix;
-  resolved["ranks"] = as_ranges(ranks);
-  resolved["files"] = report.files;
-  resolved["nodes"] = report.nodes;
-  resolved["data_edges"] = report.data_edges;
-  resolved["control_edges"] = report.control_edges;
-  resolved["num_ops"] = report.flops ? Json(report.flops->count()) : Json(nullptr);
-  resolved["bytes"] = report.bytes.count();
-  resolved["groups_file"] = report.groups_file.empty() ? Json(nullptr) : Json(report.groups_file.string());
-  return resolved;
-}
-
 }  // namespace
 
 void add_trace_flags(Flags& flags) {
   flags.set_positional({.name = "MODEL",
                         .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder",
                         .fallback = "that of --plan"});
-  add_trace_output_flags(flags);
+  add_trace_files_flags(flags);
   FlagHeading output(flags, "output");
   output.value("--ranks", "LIST", "ranks whose traces are written, such as 0,8-15", "all");
   output.value("--for", "WHOM", summaries_of(kTargets), std::string(kTargets[0].name),
@@ -115,29 +77,24 @@ void add_trace_flags(Flags& flags) {
 }
 
 void run_trace(const Flags& flags, Console& console) {
-  const TraceOutput output = resolve_trace_output(flags);
-  const ResolvedStep step = resolve_step(step_question(with_plan_file(flags).flags));
-  note_step(step, console);
-  const std::optional<std::string> list = flags.text("--ranks");
-  if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
-  const Json resolved = resolved_json(step, model_parameters(step.config));
-  ProgressLine progress(console, "nodes", steady_clock());
-  const WritableBytes writable = writable_bytes(flags, output.prefix);
-  const RankTraceOptions options{
-      .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
-      .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
-      .overwrite = output.overwrite,
-      .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
-      .metadata = step_metadata(resolved),
-      .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
-      .limit = RankTraceOptions::Limit{writable.most, writable.reason}};
-  check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
-  const RankTraceReport report =
-      write_step_traces(step.config, step.request, step.plan, output.prefix, options);
+  TraceQuestion question{.step = {},
+                         .files = trace_files_of(flags),
+                         .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
+                         .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors};
+  question.step = step_question(with_plan_file(flags).flags);
+  if (const auto list = flags.text("--ranks"))
+    question.ranks = parse_ranks("--ranks", *list, question.step.plan.world_size());
+  ResolvedTrace asked = resolve(question);
+  note_step(asked.step, console);
+  const TraceAnswer answer = [&] {
+    ProgressLine progress(console, "nodes", steady_clock());
+    asked.question.progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); };
+    return trace(std::move(asked));
+  }();
   if (flags.given("--json"))
-    console.out << dump_json(report_json(resolved, report, options.ranks, output));
+    console.out << dump_json(written_traces_json(answer));
   else
-    print_report(report, options.ranks, output, console);
+    print_written_traces(answer, console.out);
 }
 
 }  // namespace nadi::inline show

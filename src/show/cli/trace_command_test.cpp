@@ -173,12 +173,12 @@ TEST_F(TraceCommandTest, NamesWhatIsWrongWithTheOutput) {
   EXPECT_EQ(run("trace gpt2").err,
             "error: -o, --output is missing\n  hint: -o out/step writes out/step.0.et\n");
   EXPECT_EQ(run("trace gpt2 -o out/").err,
-            "error: -o takes the start of file names, and 'out/' is a folder\n"
-            "  hint: -o out/step writes out/step.0.et\n");
+            "error: the output is the start of file names, and 'out/' is a folder\n"
+            "  hint: out/step writes out/step.0.et\n");
   EXPECT_EQ(run("trace gpt2 -o out.d/gpt2.0.et").err,
-            "error: -o takes the start of file names, not 'out.d/gpt2.0.et'\n"
-            "  hint: -o out.d/gpt2 writes out.d/gpt2.0.et\n");
-  EXPECT_THAT(run("trace gpt2 -o l70.1023.et").err, HasSubstr("  hint: -o l70 writes l70.0.et\n"));
+            "error: the output is the start of file names, not 'out.d/gpt2.0.et'\n"
+            "  hint: out.d/gpt2 writes out.d/gpt2.0.et\n");
+  EXPECT_THAT(run("trace gpt2 -o l70.1023.et").err, HasSubstr("  hint: l70 writes l70.0.et\n"));
   for (const char* arguments : {"", " -o out/", " -o a.et"})
     EXPECT_EQ(run("trace gpt2" + std::string(arguments)).code, 2);
   write_text("file", "");

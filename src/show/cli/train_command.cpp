@@ -10,9 +10,7 @@
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/memory_check.h"
 #include "nadi/cli/plan_file_flag.h"
-#include "nadi/cli/predicted_time.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/cli/train_data.h"
 #include "nadi/cli/train_dry_run.h"
@@ -26,7 +24,9 @@
 #include "nadi/cuda/cuda_available.h"
 #include "nadi/cuda/peak_rates.h"
 #include "nadi/launch/rank_world.h"
+#include "nadi/launched/memory_check.h"
 #include "nadi/report/megatron_log.h"
+#include "nadi/report/run_prediction_text.h"
 #include "nadi/report/train_log.h"
 #include "nadi/report/train_result.h"
 #include "nadi/run/agreement.h"
@@ -314,7 +314,7 @@ void run_train(const Flags& given, Console& console) {
   if (cluster && to_number(rank) == 0) {
     const std::int64_t steps = result.tokens / (global_batch_of(options) * options.seq_length);
     (json ? first.info() : first.out)
-        << predicted_text(*cluster, "step", predicted_training_step(*cluster, options),
+        << predicted_text(cluster->name, "step", predicted_training_step(*cluster, options),
                           steps > 0 ? result.seconds / static_cast<double>(steps) : 0);
   }
   // srun passes a signal on to rank after rank: those that it has not reached yet end with the others.

@@ -401,8 +401,7 @@ TEST_F(TunePlanTest, APlanThatTheSpaceDoesNotHaveIsRefused) {
     return refused.err;
   };
   write_plan(kStepOf8, R"("dp": 4)");
-  EXPECT_THAT(message("--plan plan.json --gpus 2"),
-              HasSubstr("--gpus 2, and the plan of plan.json is for 4"));
+  EXPECT_THAT(message("--plan plan.json --gpus 2"), HasSubstr("2 GPUs, and the plan of plan.json is for 4"));
   EXPECT_THAT(message("--plan plan.json --model gpt2"), HasSubstr("contradict"));
   EXPECT_THAT(message("--plan plan.json --param micro_batch=1,4"), HasSubstr("micro_batch does not take 2"));
   write_plan(kStepOf8, R"("pp": 4, "schedule": "gpipe")");

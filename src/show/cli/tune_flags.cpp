@@ -3,32 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <ostream>
-#include <sstream>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
-#include "nadi/base/read_error.h"
-#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_pruner_flags.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/model/config_file.h"
+#include "nadi/megatron/plan_flags.h"
+#include "nadi/step/step_question.h"
+#include "nadi/studies/study_start.h"
+#include "nadi/studies/tuning_question.h"
 #include "nadi/terminal/console.h"
 #include "nadi/tune/preset.h"
 
 namespace nadi::inline show {
 namespace {
 
-constexpr std::int64_t kDefaultTrials = 50;
-constexpr std::int64_t kMostTrials = 1'000'000;
 constexpr std::int64_t kMostTuneWorkers = 256;
-constexpr std::int64_t kMostRepetitions = 1000;
-constexpr std::uintmax_t kMostTemplateBytes = 1 << 20;
 
 std::vector<std::string_view> reduction_names() {
   std::vector<std::string_view> names;
@@ -111,107 +104,34 @@ void add_limit_flags(Flags& flags) {
   group.value("--gpu-temperature-limit", "CELSIUS", "no GPU may become hotter", "any");
 }
 
-MetricSpec& metric_named(std::vector<MetricSpec>& metrics, std::string_view name) {
-  const auto found = std::ranges::find(metrics, name, &MetricSpec::name);
-  if (found != metrics.end()) return *found;
-  if (name == "runtime" || name == "exit-code") {
-    metrics.push_back(metric_of_text(name));
-    return metrics.back();
-  }
-  std::vector<std::string> known{"runtime", "exit-code"};
-  for (const MetricSpec& metric : metrics) known.push_back(metric.name);
-  throw usage_error(format("no metric '{}'", name), did_you_mean(name, known));
-}
-
-std::vector<MetricSpec> resolve_metrics(const Flags& flags) {
-  std::vector<MetricSpec> metrics;
-  for (const std::string& text : flags.texts("--metric")) {
-    metrics.push_back(metric_of_text(text));
-    MetricSpec& metric = metrics.back();
-    if (metrics.size() > 1 && metric.name == "metric") metric.name = format("metric {}", metrics.size());
-    for (std::size_t i = 0; i + 1 < metrics.size(); ++i)
-      if (metrics[i].name == metric.name)
-        throw usage_error(format("two metrics are named '{}'", metric.name));
-  }
-  // Which way each is better. Unnamed: all that are not named elsewhere.
-  std::vector<std::pair<std::string, StudyDirection>> named;
-  std::optional<StudyDirection> rest;
+// Which way each metric is better. Unnamed: all that are not named elsewhere.
+void take_directions(const Flags& flags, TuningQuestion& question) {
   const auto read = [&](std::string_view flag, StudyDirection direction) {
     for (const std::string& name : flags.texts(flag)) {
-      if (name.empty()) {
-        if (rest && *rest != direction)
-          throw usage_error("--minimize and --maximize contradict each other", "name a metric after them");
-        rest = direction;
-      } else {
-        named.emplace_back(name, direction);
+      if (!name.empty()) {
+        question.directions.emplace_back(name, direction);
+        continue;
       }
+      if (question.direction && *question.direction != direction)
+        throw usage_error("--minimize and --maximize contradict each other", "name a metric after them");
+      question.direction = direction;
     }
   };
   read("--minimize", StudyDirection::kMinimize);
   read("--maximize", StudyDirection::kMaximize);
-  if (metrics.empty() && named.empty()) {
-    metrics.push_back(metric_of_text("runtime"));
-    if (!rest) rest = StudyDirection::kMinimize;
-  }
-  std::vector<std::string> directed;
-  for (const auto& [name, direction] : named) {
-    if (std::ranges::find(directed, name) != directed.end())
-      throw usage_error(format("'{}' is named twice by --minimize and --maximize", name));
-    metric_named(metrics, name).direction = direction;
-    directed.push_back(name);
-  }
-  for (MetricSpec& metric : metrics) {
-    if (std::ranges::find(directed, metric.name) != directed.end()) continue;
-    const bool is_cost = metric.source == MetricSource::kRuntime || metric.source == MetricSource::kExitCode;
-    if (!rest && !is_cost)
-      throw usage_error(
-          format("the direction of {} is not given", metric.name == "metric" ? "the metric" : metric.name),
-          "pass --minimize or --maximize");
-    metric.direction = rest.value_or(StudyDirection::kMinimize);
-  }
-  const auto reduction = flags.choice("--metric-of");
-  const std::int64_t warmup = flags.integer("--metric-warmup", 0).value_or(0);
-  bool of_output = false;
-  for (MetricSpec& metric : metrics) {
-    of_output = of_output || metric.of_output();
-    if (!metric.of_output()) continue;
-    if (reduction) metric.reduction = metric_reductions()[*reduction].reduction;
-    metric.warmup = warmup;
-  }
-  for (const std::string_view flag : {"--metric-of", "--metric-warmup"})
-    if (flags.given(flag) && !of_output)
-      throw usage_error(format("{} needs a metric that is read from the output", flag),
-                        "--metric PATTERN reads some");
-  return metrics;
 }
 
-ProcessLimits resolve_process_limits(const Flags& flags) {
+ProcessLimits process_limits(const Flags& flags) {
   ProcessLimits limits;
   limits.timeout = duration_flag(flags, "--timeout");
   if (const auto grace = duration_flag(flags, "--grace")) limits.grace = *grace;
   limits.gpu.memory_share = flags.number("--gpu-memory-limit");
-  if (limits.gpu.memory_share && (*limits.gpu.memory_share == 0 || *limits.gpu.memory_share > 1))
-    throw usage_error(format("--gpu-memory-limit {}: a share above 0 and up to 1", *limits.gpu.memory_share));
   limits.gpu.least_utilisation = flags.number("--gpu-utilization-floor", 100.0001);
   limits.gpu.temperature = flags.number("--gpu-temperature-limit");
   return limits;
 }
 
-std::string template_text(const std::string& path) {
-  std::error_code failure;
-  const auto size = std::filesystem::file_size(path, failure);
-  if (failure) throw no_such_file(path);
-  if (size > kMostTemplateBytes)
-    throw input_error({.file = path},
-                      format("a template of {} bytes; the limit is {}", size, kMostTemplateBytes));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw input_error({.file = path}, "cannot be read");
-  return text.str();
-}
-
-CommandTemplate resolve_command(const Flags& flags) {
+CommandTemplate command_template(const Flags& flags) {
   CommandTemplate command{.words = flags.rest()};
   for (const std::string& text : flags.texts("--env")) {
     const std::size_t equals = text.find('=');
@@ -219,62 +139,73 @@ CommandTemplate resolve_command(const Flags& flags) {
       throw usage_error(format("--env '{}' is not of the form NAME=VALUE", text));
     command.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
-  for (const std::string& path : flags.texts("--template")) {
-    for (const CommandFile& other : command.templates)
-      if (other.path.filename() == std::filesystem::path(path).filename())
-        throw usage_error(format("two templates are named {}", other.path.filename().string()));
-    command.templates.push_back({.path = path, .text = template_text(path)});
-  }
   return command;
 }
 
-// What expressions of presets may ask for.
-void set_known_constants(const PlannedRun& planned, TuneSpace& space) {
-  const auto set = [&](std::string_view name, std::int64_t value) {
-    if (space.find_constant(name) != nullptr && value > 0) space.set_constant(name, value);
-  };
-  set("cores", std::max(1U, std::thread::hardware_concurrency()));
-  set("gpus", planned.gpus);
-  set("global_batch_size", planned.global_batch_size);
-  set("seq_length", planned.seq_length);
-  if (planned.model.empty()) return;
-  const ModelConfig config = load_model_config(planned.model);
-  set("num_layers", config.layers);
-  set("num_heads", config.heads);
-  set("num_kv_heads", config.kv_heads);
-  if (planned.seq_length == 0) set("seq_length", config.positions);
-}
-
-TuneSpace resolve_tune_space(const Flags& flags, const PlannedRun& planned) {
-  TuneSpace space;
-  for (const std::string& name : flags.texts("--preset")) space.merge(preset_space(name));
-  for (const std::string& path : flags.texts("--space")) space.merge(read_tune_space(path));
-  for (const std::string& text : flags.texts("--param")) space.add(parameter_of_text(text));
-  if (space.parameters.empty())
-    throw usage_error("there is nothing to tune",
-                      "--param NAME=VALUES, --space FILE or --preset NAME says what");
-  set_known_constants(planned, space);
-  add_planned_partition(planned, space);
-  for (const std::string& text : flags.texts("--constant")) {
-    const auto [name, value] = assignment_of_text(text, "--constant");
-    space.set_constant(name, value);
-  }
+void take_space(const Flags& flags, TuningQuestion& question) {
+  question.presets = flags.texts("--preset");
+  question.spaces = flags.texts("--space");
+  for (const std::string& text : flags.texts("--param"))
+    question.parameters.push_back(parameter_of_text(text));
+  for (const std::string& text : flags.texts("--constant"))
+    question.constants.push_back(assignment_of_text(text, "--constant"));
+  for (const std::string& text : flags.texts("--default"))
+    question.defaults.push_back(assignment_of_text(text, "--default"));
   std::size_t number = 0;
   for (const std::string& text : flags.texts("--constraint"))
-    space.constraints.push_back({.expression = Expression::parse(text, format("--constraint {}", ++number))});
-  for (const std::string& text : flags.texts("--default")) {
-    const auto [name, value] = assignment_of_text(text, "--default");
-    space.set_fallback(name, value);
+    question.constraints.push_back(
+        {.expression = Expression::parse(text, format("--constraint {}", ++number))});
+}
+
+void add_planner_flags(Flags& flags) {
+  FlagHeading group(flags, "the planner, for spaces of plans (--preset megatron)");
+  group.value("--model", "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
+              "none");
+  group.value({"--cluster", "--hw-config"}, "NAME",
+              "the hardware: the planner's best plan is tried first, and what does not fit is never tried",
+              "none");
+  group.value("--gpus", "N", "GPUs that PROGRAM uses", "all of --cluster");
+  group.value("--global-batch-size", "N", "sequences of a step", "the preset's");
+  group.value("--seq-length", "N", "tokens per sequence", "the model's");
+  group.value("--dtype", "TYPE", "type of parameters and activations: fp32, bf16, fp16", kDefaultDtypeRule);
+  group.value(
+      "--plan", "FILE",
+      "a plan of 'nadi plan --emit', which is tried first; its model, cluster and batch stand in for the "
+      "flags "
+      "above",
+      "none");
+}
+
+PlannedRun planned_run(const Flags& flags) {
+  for (const std::string_view flag :
+       {"--model", "--cluster", "--global-batch-size", "--seq-length", "--dtype"})
+    if (flags.given("--plan") && flags.given(flag))
+      throw usage_error(format("--plan and {} contradict each other", flag), "the plan says it");
+  return {.model = flags.text("--model").value_or(""),
+          .cluster = flags.text("--cluster").value_or(""),
+          .plan_file = flags.text("--plan").value_or(""),
+          .gpus = flags.integer("--gpus").value_or(0),
+          .global_batch_size = flags.integer("--global-batch-size").value_or(0),
+          .seq_length = flags.integer("--seq-length").value_or(0),
+          .dtype = flags.text("--dtype").value_or("")};
+}
+
+// The flags of Megatron-LM that spread layers unevenly.
+std::vector<std::string> megatron_partition_words(const ModelConfig& config, const PlanFile& file) {
+  constexpr std::array<std::string_view, 3> kFlags{"--decoder-first-pipeline-num-layers",
+                                                   "--decoder-last-pipeline-num-layers",
+                                                   "--pipeline-model-parallel-layout"};
+  std::vector<std::string> words;
+  for (const MegatronPlanFlag& flag : megatron_plan_flags(config, file).flags) {
+    if (flag.use != MegatronPlanFlag::Use::kGiven || std::ranges::find(kFlags, flag.name) == kFlags.end())
+      continue;
+    words.push_back(flag.name);
+    words.insert(words.end(), flag.values.begin(), flag.values.end());
   }
-  space.check();
-  return space;
+  return words;
 }
 
 }  // namespace
-
-std::string_view default_study_file() {
-  return has_sqlite() ? "tune.db" : "tune.journal";
-}
 
 void add_study_name_flag(Flags& flags) {
   flags.value("--name", "NAME", "which study of the file", "the only one");
@@ -321,34 +252,27 @@ void add_tune_flags(Flags& flags) {
                     "--default", "--study", "--workers", "--timeout", "--repeat", "--json"});
 }
 
-std::optional<std::int64_t> trials_flag(const Flags& flags) {
-  const auto trials = flags.integer("--trials");
-  if (trials && *trials > kMostTrials)
-    throw usage_error(format("--trials {}; the limit is {}", *trials, kMostTrials));
-  return trials;
-}
-
 TuneStudy resolve_tune(const Flags& flags) {
-  TuneStudy tune;
-  tune.planned = resolve_planned(flags);
-  tune.space = resolve_tune_space(flags, tune.planned);
-  tune.trial.command = resolve_command(flags);
-  check_command(tune.trial.command, tune.space);
-  tune.trial.metrics = resolve_metrics(flags);
-  tune.trial.limits = resolve_process_limits(flags);
-  tune.trial.repeat = flags.integer("--repeat").value_or(1);
-  if (tune.trial.repeat > kMostRepetitions)
-    throw usage_error(format("--repeat {}; the limit is {}", tune.trial.repeat, kMostRepetitions));
-  if (const auto name = flags.text("--sampler")) tune.sampler.name = *name;
-  tune.sampler.seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(0));
-  tune.pruner = resolve_pruner(flags, tune.sampler.seed);
-  tune.trials = trials_flag(flags).value_or(kDefaultTrials);
-  tune.baseline =
-      flags.given("--default") ||
-      (!tune.planned.any() && std::ranges::any_of(tune.space.parameters, [](const TuneParameter& parameter) {
-        return parameter.fallback.has_value();
-      }));
-  tune.working_folder = std::filesystem::current_path().string();
+  TuningQuestion question{.command = command_template(flags), .templates = flags.texts("--template")};
+  take_space(flags, question);
+  for (const std::string& text : flags.texts("--metric")) question.metrics.push_back(metric_of_text(text));
+  take_directions(flags, question);
+  if (const auto reduction = flags.choice("--metric-of"))
+    question.reduction = metric_reductions()[*reduction].reduction;
+  question.warmup = flags.integer("--metric-warmup", 0).value_or(0);
+  question.limits = process_limits(flags);
+  question.repeat = flags.integer("--repeat").value_or(1);
+  if (const auto name = flags.text("--sampler")) question.sampler.name = *name;
+  question.sampler.seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(0));
+  question.pruner = pruner_settings(flags);
+  question.trials = flags.integer("--trials");
+  question.planned = planned_run(flags);
+  question.partition_words = megatron_partition_words;
+  TuneStudy tune = resolve(question);
+  for (const std::string_view flag : {"--metric-of", "--metric-warmup"})
+    if (flags.given(flag) && std::ranges::none_of(tune.trial.metrics, &MetricSpec::of_output))
+      throw usage_error(format("{} needs a metric that is read from the output", flag),
+                        "--metric PATTERN reads some");
   return tune;
 }
 

@@ -1,11 +1,8 @@
 // The flags of `nadi tune`, and the study that they ask for.
 #pragma once
 
-#include <chrono>
-#include <memory>
-#include <optional>
+#include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "nadi/tune/tune_study.h"
 #include "nadi/tune/tuner.h"
@@ -23,12 +20,8 @@ TuneStudy resolve_tune(const Flags& flags);
 // What `tune` and `tune resume` share: --workers, --trials, --time-limit, --max-failures, --no-logs, --json.
 // Without --trials there are as many as `trials_fallback` says.
 void add_tuning_flags(Flags& flags, std::string trials_fallback);
-std::optional<std::int64_t> trials_flag(const Flags& flags);
 TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& storage, const std::string& study,
                            Console& console);
-
-// "tune.db"; "tune.journal" where the build has no SQLite.
-std::string_view default_study_file();
 
 // --name of the commands that read a study.
 void add_study_name_flag(Flags& flags);

@@ -126,8 +126,8 @@ void add_pruner_flags(Flags& flags) {
                 default_text(flag));
 }
 
-PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed) {
-  PrunerSettings settings{.seed = seed};
+PrunerSettings pruner_settings(const Flags& flags) {
+  PrunerSettings settings;
   if (const auto name = flags.text("--pruner")) settings.name = *name;
   for (const PrunerFlag& flag : kPrunerFlags) {
     if (!flags.given(flag.name)) continue;
@@ -140,7 +140,6 @@ PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed) {
   }
   if (settings.name == "threshold" && !settings.lower && !settings.upper)
     throw usage_error("the pruner 'threshold' has no bound", "--pruner-lower X, --pruner-upper X");
-  make_pruner(settings);  // for what it refuses
   return settings;
 }
 

@@ -9,8 +9,7 @@ class Flags;
 
 void add_pruner_flags(Flags& flags);
 
-// Error (usage) for a setting of another pruner than the one that is named, and for settings that make no
-// sense. The seed is that of the sampler.
-PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed);
+// Error (usage) for a setting of another pruner than the one that is named.
+PrunerSettings pruner_settings(const Flags& flags);
 
 }  // namespace nadi::inline show

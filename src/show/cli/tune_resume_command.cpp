@@ -4,11 +4,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/step_flags.h"
 #include "nadi/cli/tune_flags.h"
-#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_session.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/studies/study_start.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi::inline show {
@@ -36,24 +37,12 @@ void add_tune_resume_flags(Flags& flags) {
 void run_tune_resume(const Flags& flags, Console& console) {
   if (follows_another_rank(console)) return;
   const std::filesystem::path path = study_place(flags.positional());
-  TuneStudy tune;
-  std::string name;
-  {
-    const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
-    const StudyId id = storage->open_study(flags.text("--name").value_or(""));
-    const Study study = storage->study(id);
-    name = study.name;
-    tune = tune_study_of(study, path.string());
-    if (const auto trials = trials_flag(flags)) {
-      tune.trials = *trials;
-      storage->set_study_attributes(id, AttributeOwner::kUser,
-                                    {{std::string(kTuneAttribute), tune_study_json(tune)}});
-    }
-  }
+  const auto [name, tune] = resume_study(path, flags.text("--name").value_or(""), flags.integer("--trials"));
   enter_working_folder(tune, console);
   require_program(tune.trial.command);
   const TunerOptions options = resolve_tuner(flags, path, name, console);
-  const TunePlanner planner(tune, console);
+  const StudyPlanner planner(tune);
+  if (planner.model() != nullptr) name_ignored_keys(*planner.model(), console);
   run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);
 }
 

@@ -9,6 +9,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/tune_report.h"
+#include "nadi/studies/study_question.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
@@ -19,21 +20,7 @@ constexpr std::int64_t kDefaultShown = 20;
 constexpr std::array<std::string_view, 4> kEmitted{"setting", "command", "environment", "flags"};
 
 StudyView given_study(const Flags& flags) {
-  const auto storage = open_study_storage(flags.positional());
-  return view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")),
-                       storage->path().string());
-}
-
-const StudyTrial& chosen(const Flags& flags, const StudyView& view) {
-  if (const auto number = flags.integer("--trial", 0)) {
-    if (*number >= std::ssize(view.trials))
-      throw usage_error(format("--trial {}: the study has {} trials", *number, view.trials.size()));
-    return view.trials[static_cast<std::size_t>(*number)];
-  }
-  if (view.best.empty())
-    throw Error(ErrorKind::kInfeasible, {.file = view.file},
-                format("no trial of '{}' is complete", view.study.name));
-  return view.trials[static_cast<std::size_t>(view.best[0])];
+  return view_study({.file = flags.positional(), .name = flags.text("--name").value_or("")});
 }
 
 }  // namespace
@@ -71,7 +58,7 @@ void add_tune_best_flags(Flags& flags) {
 
 void run_tune_best(const Flags& flags, Console& console) {
   const StudyView view = given_study(flags);
-  const StudyTrial& trial = chosen(flags, view);
+  const StudyTrial& trial = trial_of(view, flags.integer("--trial", 0));
   if (view.best.size() > 1 && !flags.given("--trial"))
     console.info() << format("note: {} trials are on the front; trial {} is the best in {}\n",
                              view.best.size(), trial.number, view.objectives[0]);

@@ -62,14 +62,14 @@ ReportTable calibration_table(const Cluster& machine) {
 
 }  // namespace
 
-Json calibration_json(const CalibrationView& view) {
+Json calibration_json(const CalibrationAnswer& view) {
   return {{"nadi_version", version()},
           {"file", view.file.string()},
           {"seconds", view.seconds},
           {"ranks", table_json(calibration_table(view.machine))}};
 }
 
-void print_calibration(const CalibrationView& view, std::ostream& out, const ReportStyle& style) {
+void print_calibration(const CalibrationAnswer& view, std::ostream& out, const ReportStyle& style) {
   out << table_text(calibration_table(view.machine),
                     {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
   out << format("\nwrote {}\n", view.file.string());

@@ -6,10 +6,9 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/model/compute_dtypes.h"
-#include "nadi/parallel/model_parameters.h"
 #include "nadi/report/assumptions_report.h"
 #include "nadi/report/simulation_tables.h"
-#include "nadi/report/step_json.h"
+#include "nadi/step/step_settings.h"
 #include "nadi/tables/report_facts.h"
 
 namespace nadi::inline show {
@@ -228,6 +227,25 @@ std::string few_micro_batches_text(const SimulationView& view) {
       micro_batches, micro_batches == 1 ? "" : "es", stages, all > 0 ? 100 * idle / all : 0, stages);
 }
 
+SimulationView view_of(const SimulationAnswer& answer) {
+  return {.subject = answer.asked.step.config.name,
+          .cluster = answer.asked.cluster,
+          .result = answer.result,
+          .assumed = answer.asked.assumed,
+          .step = &answer.asked.step,
+          .figures = answer.figures,
+          .what_if = answer.what_if};
+}
+
+SimulationView view_of(const TraceSimulationAnswer& answer) {
+  return {.subject = answer.subject,
+          .cluster = answer.cluster,
+          .result = answer.result,
+          .assumed = answer.assumed,
+          .figures = answer.figures,
+          .what_if = answer.what_if};
+}
+
 Json simulation_json(const SimulationView& view) {
   const SimulationFigures& figures = view.figures;
   Json root{{"iteration_time_s", figures.iteration_seconds}, {"nadi_version", version()}};
@@ -236,7 +254,7 @@ Json simulation_json(const SimulationView& view) {
                      {"nodes", view.cluster.nodes.size()},
                      {"devices", view.cluster.device_count()}};
   if (view.step) {
-    const Json resolved = resolved_json(*view.step, model_parameters(view.step->config));
+    const Json resolved = resolved_json(*view.step);
     for (const char* part : {"model", "step", "plan"}) root[part] = resolved.at(part);
   }
   root["world_size"] = view.result.ranks;

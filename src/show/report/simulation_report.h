@@ -23,6 +23,9 @@ struct SimulationView {
   std::optional<Nanoseconds> measured = {};  // what the user says that it took
 };
 
+SimulationView view_of(const SimulationAnswer& answer);
+SimulationView view_of(const TraceSimulationAnswer& answer);
+
 Json simulation_json(const SimulationView& view);
 void print_simulation(const SimulationView& view, std::ostream& out, const ReportStyle& style);
 

@@ -1,11 +1,9 @@
 #include "nadi/report/step_json.h"
 
-#include "nadi/base/version.h"
 #include "nadi/parallel/rank_list.h"
-#include "nadi/report/models_table.h"
-#include "nadi/report/step_settings.h"
 #include "nadi/report/step_tables.h"
 #include "nadi/step/step_answer.h"
+#include "nadi/step/step_settings.h"
 
 namespace nadi::inline show {
 namespace {
@@ -48,26 +46,11 @@ Json place_json(const RankPlace& place) {
           {"groups", std::move(groups)}};
 }
 
-Json settings_json(const std::vector<Setting>& settings) {
-  Json object = Json::object();
-  for (const Setting& setting : settings) object[std::string(setting.key)] = setting.value;
-  return object;
-}
-
 }  // namespace
-
-Json resolved_json(const ResolvedStep& step, std::int64_t parameters) {
-  Json root{{"nadi_version", version()}, {"model", first_row(model_shapes_table({&step.config, 1}))}};
-  root["model"]["parameters"] = parameters;
-  const StepSettings settings = step_settings(step);
-  root["step"] = settings_json(settings.step);
-  root["plan"] = settings_json(settings.plan);
-  return root;
-}
 
 Json step_json(const StepAnswer& answer) {
   const ProgramSummary& summary = answer.summary;
-  Json root = resolved_json(answer.step, answer.model_parameters);
+  Json root = resolved_json(answer.step);
   root["model"]["ignored_keys"] = answer.step.config.ignored_keys;
   root["rank"] = place_json(answer.place);
   root["parameters"] = summary.parameters;

@@ -9,7 +9,7 @@
 #include "nadi/graph/printer.h"
 #include "nadi/model/dropout.h"
 #include "nadi/parallel/rank_list.h"
-#include "nadi/report/step_settings.h"
+#include "nadi/report/flag_settings.h"
 #include "nadi/report/step_tables.h"
 #include "nadi/step/step_answer.h"
 #include "nadi/tables/report_table.h"
@@ -47,24 +47,22 @@ std::string joined(const std::vector<std::int64_t>& numbers) {
   return text;
 }
 
-std::string as_flag(const Setting& setting) {
+std::string as_flag(const FlagSetting& setting) {
   const Json& value = setting.value;
   if (value.is_array()) return format("{} {}", setting.flag, joined(value.get<std::vector<std::int64_t>>()));
-  if (value.is_boolean()) return std::string(setting.flag);
+  if (value.is_boolean()) return setting.flag;
   if (value.is_string()) return format("{} {}", setting.flag, value.get<std::string>());
   if (value.is_number_float()) return format("{} {}", setting.flag, value.get<double>());
   return format("{} {}", setting.flag, value.get<std::int64_t>());
 }
 
 // As flags, so that they can be copied into the next command. A switch that is off is no flag.
-std::vector<std::string> flags_that_are(bool given, const StepSettings& all) {
+std::vector<std::string> flags_that_are(bool given, const std::vector<FlagSetting>& settings) {
   std::vector<std::string> words;
-  for (const std::vector<Setting>* settings : {&all.step, &all.plan})
-    for (const Setting& setting : *settings) {
-      const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
-      if (!setting.flag.empty() && !setting.value.is_null() && !is_off && setting.given == given)
-        words.push_back(as_flag(setting));
-    }
+  for (const FlagSetting& setting : settings) {
+    const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
+    if (!setting.value.is_null() && !is_off && setting.given == given) words.push_back(as_flag(setting));
+  }
   return words;
 }
 
@@ -110,7 +108,7 @@ void print_plan(const StepAnswer& answer, Console& console) {
                            format("{} parameters", with_thousands(answer.summary.parameters))}};
 }
 
-void print_header(const StepAnswer& answer, const StepSettings& settings, Console& console) {
+void print_header(const StepAnswer& answer, const std::vector<FlagSetting>& settings, Console& console) {
   const ResolvedStep& step = answer.step;
   const ModelConfig& config = step.config;
   const bool is_split = step.plan.world_size() > 1;
@@ -302,7 +300,8 @@ void print_device(const DeviceAnswer& device, Console& console) {
 
 }  // namespace
 
-void print_step(const StepAnswer& answer, const StepSettings& settings, LayerRows rows, Console& console) {
+void print_step(const StepAnswer& answer, const std::vector<FlagSetting>& settings, LayerRows rows,
+                Console& console) {
   print_header(answer, settings, console);
   print_phases(answer.summary, console);
   console.out << '\n'

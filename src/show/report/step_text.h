@@ -1,6 +1,8 @@
 // A step and what it costs, as text for people.
 #pragma once
 
+#include <vector>
+
 namespace nadi::inline describe {
 struct Program;
 }  // namespace nadi::inline describe
@@ -12,7 +14,7 @@ struct StepAnswer;
 namespace nadi::inline show {
 
 struct Console;
-struct StepSettings;
+struct FlagSetting;
 
 enum class LayerRows {
   kCollapsed,  // neighbouring blocks that cost the same are one row
@@ -20,7 +22,8 @@ enum class LayerRows {
 };
 
 // `settings` are those of the step, with what the user gave.
-void print_step(const StepAnswer& answer, const StepSettings& settings, LayerRows rows, Console& console);
+void print_step(const StepAnswer& answer, const std::vector<FlagSetting>& settings, LayerRows rows,
+                Console& console);
 
 // The ops of each section, one per line.
 void print_sections(const Program& program, Console& console);
