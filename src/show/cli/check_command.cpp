@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/file_kind_hints.h"
+#include "nadi/command_line/file_kind_hints.h"
 #include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"

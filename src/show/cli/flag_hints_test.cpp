@@ -1,4 +1,4 @@
-#include "nadi/cli/flag_hints.h"
+#include "nadi/command_line/flag_hints.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/json.h"
-#include "nadi/cli/flag_hints.h"
+#include "nadi/command_line/flag_hints.h"
 #include "nadi/cli/run_for_tests.h"
 
 namespace nadi::inline show {

@@ -1,4 +1,4 @@
-#include "nadi/cli/file_kind_hints.h"
+#include "nadi/command_line/file_kind_hints.h"
 
 #include <array>
 
