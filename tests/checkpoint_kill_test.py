@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training is killed by SIGKILL at system calls of a save and at random instants: no checkpoint is lost, and none is half there.
 
-usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--faults] [--ranks N,...] [--formats NAME,...] [--instants N]
+usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--faults | --states] [--ranks N,...] [--formats NAME,...] [--instants N]
                                [--every N] [--seed N]
 
 For each format of checkpoints and each number of ranks, a run is continued for one step, which saves a checkpoint, replaces best_model
@@ -13,6 +13,8 @@ run's folder, in the middle of writes (die_at_call.cpp), and after random times.
 After some of the kills the run is continued: it ends with the undisturbed bytes, and nothing hidden is left.
 With --faults these calls fail instead, and fsync, by turns as on a broken and on a full disk: the run ends with exit code 4 and the
 system's words, or, where nothing but a removal failed, with 0.
+With --states nothing is killed: one run leaves a copy of its folder from before every such call of any rank, and from the middle of
+every write, which is what would be left if all ranks were killed there. Each copy is judged as above, and some are continued.
 The short form kills one rank at a few calls; --long kills 1, 2 and 4 ranks at every call and at 200 instants.
 """
 import argparse
@@ -105,10 +107,30 @@ class Case:
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {self.name}: {' '.join(command)}: {done.stderr}")
 
+    def judge_states(self, every):
+        """Every state of one run's folder, as if all ranks ended there."""
+        states = os.path.join(self.work, "states")
+        os.mkdir(states)
+        self.reset()
+        done = self.start(rank=None, states=states, lock=os.path.join(self.work, "lock"))
+        if done.returncode != 0:
+            fail(f"{self.name}: with copies of its folder: {done.stderr}")
+        self.check_end("a run whose folder was copied")
+        names = sorted(os.listdir(states))
+        for place, name in enumerate(names):
+            shutil.rmtree(self.run)
+            shutil.move(os.path.join(states, name), self.run)
+            self.kills += 1
+            self.check(f"all ended at {name}")
+            if place % every == 0:
+                self.go_on(f"all ended at {name}")
+        if len(names) < sum(self.calls):
+            fail(f"{self.name}: {len(names)} states of {sum(self.calls)} calls")
+
     def start(self, rank=0, **die):
         environment = dict(os.environ, LD_PRELOAD=self.library, NADI_DIE_FOLDER=self.run)
         environment.update({f"NADI_DIE_{key.upper()}": str(value) for key, value in die.items()})
-        if self.ranks > 1:
+        if self.ranks > 1 and rank is not None:
             environment["NADI_DIE_RANK"] = str(rank)
         return subprocess.run(self.resume, env=environment, capture_output=True, text=True, cwd=self.work, timeout=300)
 
@@ -240,6 +262,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--states", action="store_true")
     parser.add_argument("--ranks", default=None)
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--instants", type=int, default=200)
@@ -253,13 +276,16 @@ def main():
         print("skipped: several ranks; there is no mpirun")
         ranks = [1]
     rng = random.Random(arguments.seed)
+    done = "ended" if arguments.states else "failed" if arguments.faults else "killed"
     kills = 0
     with tempfile.TemporaryDirectory(prefix="nadi-kills-") as work:
         make_inputs(arguments.nadi, work)
         for count in ranks:
             for name in formats:
                 case = Case(arguments, work, name, count)
-                if arguments.faults:
+                if arguments.states:
+                    case.judge_states(40 if arguments.long else 400)
+                elif arguments.faults:
                     every = arguments.every if arguments.long else len(case.places) // 3
                     case.fail_at_calls(case.places[rng.randrange(every)::every], 5)
                 elif arguments.long:
@@ -272,9 +298,10 @@ def main():
                     case.kill_at_calls([case.places[place] for place in few], 3)
                     case.kill_at_instants(1, 1, rng)
                 kills += case.kills
-                print(f"{case.name}: {'+'.join(map(str, case.calls))} calls, {'failed' if arguments.faults else 'killed'} {case.kills} times, continued {case.continued} times", flush=True)
+                print(f"{case.name}: {'+'.join(map(str, case.calls))} calls, {done} {case.kills} times, continued {case.continued} times", flush=True)
                 shutil.rmtree(case.work)
-    print(f"{kills} {'faults' if arguments.faults else 'kills'}, {len(failures)} failures; seed {arguments.seed}")
+    what = "states" if arguments.states else "faults" if arguments.faults else "kills"
+    print(f"{kills} {what}, {len(failures)} failures; seed {arguments.seed}")
     sys.exit(1 if failures else 0)
 
 

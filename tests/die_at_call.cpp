@@ -8,10 +8,14 @@
 //   fdatasync count, too.
 // - NADI_DIE_AFTER: microseconds after the first such call to die at; 0: never.
 // - NADI_DIE_REPORT: a file that gets the number of calls, and the microseconds from the first to the end.
+// - NADI_DIE_STATES: a folder that gets a copy of NADI_DIE_FOLDER from before each call, and from the middle of each write:
+//   what would be left if all ranks were killed there. They are named RANK.NUMBER and RANK.NUMBER.half; RANK is `launcher` outside of mpirun. Calls of all ranks
+//   come one after the other (NADI_DIE_LOCK: a file beside it, which they lock), so that a copy is of one instant.
 // - NADI_DIE_RANK: if it is set, only this rank of a job of mpirun is concerned.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +27,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <string>
 
 namespace {
 
@@ -32,6 +39,9 @@ long die_after = 0;
 int die_with = 0;
 std::atomic<long> calls = 0;
 timespec started{};
+const char* states = nullptr;
+int state_lock = -1;
+std::recursive_mutex state_mutex;
 
 [[noreturn]] void die() {
   kill(getpid(), SIGKILL);
@@ -60,6 +70,37 @@ __attribute__((constructor)) void start() {
   die_at = number_of("NADI_DIE_AT");
   die_after = number_of("NADI_DIE_AFTER");
   die_with = static_cast<int>(number_of("NADI_DIE_WITH"));
+  if ((states = getenv("NADI_DIE_STATES")) != nullptr)
+    state_lock = open(getenv("NADI_DIE_LOCK"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+// While it lives no other call on the folder goes on, of this rank or another.
+class Alone {
+ public:
+  Alone() {
+    if (states == nullptr) return;
+    state_mutex.lock();
+    if (depth_++ == 0) flock(state_lock, LOCK_EX);
+  }
+  ~Alone() {
+    if (states == nullptr) return;
+    if (--depth_ == 0) flock(state_lock, LOCK_UN);
+    state_mutex.unlock();
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  inline static int depth_ = 0;
+};
+
+void keep_state(const char* when) {
+  if (states == nullptr) return;
+  const char* const rank = getenv("OMPI_COMM_WORLD_RANK");
+  const std::string name =
+      std::string(states) + "/" + (rank == nullptr ? "launcher" : rank) + "." + std::to_string(calls) + when;
+  std::filesystem::copy(
+      folder, name, std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
 }
 
 // At the first call that counts: processes that only start others make none.
@@ -106,6 +147,7 @@ bool is_the_last(bool below) {
   if (!below) return false;
   const long number = ++calls;
   if (number == 1) start_clock();
+  keep_state("");
   return number == die_at;
 }
 
@@ -128,22 +170,38 @@ extern "C" {
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static auto* const call = real<ssize_t(int, const void*, size_t)>("write");
-  if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+  if (folder == nullptr || !descriptor_is_below(descriptor)) return call(descriptor, bytes, size);
+  const Alone alone;
+  if (is_the_last(true)) {
     if (die_with != 0) return end_here();
     if (call(descriptor, bytes, size / 2) < 0) die();
     die();
   }
-  return call(descriptor, bytes, size);
+  if (states == nullptr || size < 2) return call(descriptor, bytes, size);
+  const ssize_t half = call(descriptor, bytes, size / 2);
+  if (half <= 0) return half;
+  keep_state(".half");
+  const ssize_t rest =
+      call(descriptor, static_cast<const char*>(bytes) + half, size - static_cast<std::size_t>(half));
+  return rest < 0 ? half : half + rest;
 }
 
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
   static auto* const call = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
-  if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+  if (folder == nullptr || !descriptor_is_below(descriptor)) return call(descriptor, bytes, size, offset);
+  const Alone alone;
+  if (is_the_last(true)) {
     if (die_with != 0) return end_here();
     if (call(descriptor, bytes, size / 2, offset) < 0) die();
     die();
   }
-  return call(descriptor, bytes, size, offset);
+  if (states == nullptr || size < 2) return call(descriptor, bytes, size, offset);
+  const ssize_t half = call(descriptor, bytes, size / 2, offset);
+  if (half <= 0) return half;
+  keep_state(".half");
+  const ssize_t rest = call(descriptor, static_cast<const char*>(bytes) + half,
+                            size - static_cast<std::size_t>(half), offset + half);
+  return rest < 0 ? half : half + rest;
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
@@ -151,12 +209,14 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
 }
 
 int rename(const char* from, const char* to) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, from) || name_is_below(AT_FDCWD, to)))
     return end_here();
   return real<int(const char*, const char*)>("rename")(from, to);
 }
 
 int renameat2(int from_parent, const char* from, int to_parent, const char* to, unsigned int flags) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(from_parent, from) || name_is_below(to_parent, to)))
     return end_here();
   return real<int(int, const char*, int, const char*, unsigned int)>("renameat2")(from_parent, from,
@@ -164,26 +224,31 @@ int renameat2(int from_parent, const char* from, int to_parent, const char* to, 
 }
 
 int link(const char* from, const char* to) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, to))) return end_here();
   return real<int(const char*, const char*)>("link")(from, to);
 }
 
 int unlink(const char* name) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*)>("unlink")(name);
 }
 
 int unlinkat(int parent, const char* name, int flags) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(parent, name))) return end_here();
   return real<int(int, const char*, int)>("unlinkat")(parent, name, flags);
 }
 
 int mkdir(const char* name, mode_t mode) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*, mode_t)>("mkdir")(name, mode);
 }
 
 int rmdir(const char* name) noexcept {
+  const Alone alone;
   if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) return end_here();
   return real<int(const char*)>("rmdir")(name);
 }

@@ -21,6 +21,7 @@ hangs-slurm | 20 hangs of five kinds on a real Slurm | "$tests/slurm/hang_test.s
 limits | limits of memory, threads and descriptors (12, --long: 24 each) for each of many commands | "$tests/limits_test.sh" "$nadi" $(pick 12 24)
 kills | SIGKILL at every call of a save (second; --long: each) and at random instants, one rank, every format | python3 "$tests/checkpoint_kill_test.py" "$nadi" "$(find "$build/tests" -name 'libdie_at_call.so')" --long --ranks 1 --every $(pick 2 1) --instants $(pick 100 200)
 kills-ranks | the same with 2 and 4 ranks (every 24th call; --long: each) | python3 "$tests/checkpoint_kill_test.py" "$nadi" "$(find "$build/tests" -name 'libdie_at_call.so')" --long --ranks 2,4 --every $(pick 24 1) --instants $(pick 24 200)
+states | what a run's folder is before every call of a save and in the middle of every write, 1, 2 and 4 ranks, every format | python3 "$tests/checkpoint_kill_test.py" "$nadi" "$(find "$build/tests" -name 'libdie_at_call.so')" --states --long
 faults | every call of a save (third; --long: each) fails as on a broken and on a full disk, one rank, every format | python3 "$tests/checkpoint_kill_test.py" "$nadi" "$(find "$build/tests" -name 'libdie_at_call.so')" --long --faults --ranks 1 --every $(pick 3 1)
 mutations | every reader, damaged files (2,000; --long: 10,000 each) | "$build/tests/reader_mutations" --count $(pick 2000 10000) --findings "$build/soak/mutations"
 FORMS
