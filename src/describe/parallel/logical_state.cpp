@@ -91,7 +91,8 @@ std::vector<ElementBlock> blocks_of(const Shape& local, const std::vector<Shard>
 
 // The part of a block that a shard of its tensor has.
 void add_slice(const ElementBlock& block, const ShardOfTensor& shard, std::vector<ElementBlock>& out) {
-  const auto [begin, end, at] = shard;
+  const std::int64_t begin = shard.begin, end = shard.end,
+                     at = shard.at;  // not bound: Clang 14 captures no bindings
   const std::int64_t from = begin - block.first.local, to = end - block.first.local;
   if (to <= 0) return;
   const std::int64_t i_first =
