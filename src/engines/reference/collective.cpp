@@ -4,6 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/graph/ops/collectives.h"
+#include "nadi/graph/ops/expert_rows.h"
 #include "nadi/reference/kernel.h"
 
 namespace nadi::inline engines {
@@ -76,6 +77,30 @@ std::vector<Doubles> all_to_all_of(const OpView& op, Inputs inputs) {
   return results;
 }
 
+// What a member gives is flat: its rows, how many of them go to each member, how many come from each.
+std::vector<Doubles> exchanged_rows(const OpView& op, Inputs inputs) {
+  using namespace exchange_rows_input;
+  const std::size_t members = inputs.size();
+  const std::int64_t width = op.in(kRows)[1], sizes = op.in(kRows).elements();
+  const auto rows = [&](std::size_t from, std::size_t to) {
+    return static_cast<std::int64_t>(inputs[from][sizes + to]);
+  };
+  std::vector<Doubles> results(members);
+  for (std::size_t to = 0; to < members; ++to) {
+    for (std::size_t from = 0; from < members; ++from) {
+      check(rows(from, to) == static_cast<std::int64_t>(inputs[to][sizes + members + from]),
+            "two members disagree about the rows between them");
+      std::int64_t first = 0;
+      for (std::size_t before = 0; before < to; ++before) first += rows(from, before);
+      const std::span<const double> given = inputs[from].subspan(first * width, rows(from, to) * width);
+      results[to].insert(results[to].end(), given.begin(), given.end());
+    }
+    check(std::ssize(results[to]) <= op.output(0).shape.elements(), "more rows come than there is room for");
+    results[to].resize(op.output(0).shape.elements(), 0.0);
+  }
+  return results;
+}
+
 }  // namespace
 
 std::vector<Doubles> run_collective(const OpView& op, Inputs inputs) {
@@ -124,6 +149,8 @@ std::vector<Doubles> run_collective(const OpView& op, Inputs inputs) {
       return results;
     case OpKind::kAllToAll:
       return all_to_all_of(op, inputs);
+    case OpKind::kExchangeRows:
+      return exchanged_rows(op, inputs);
     default:
       unreachable();
   }

@@ -49,6 +49,22 @@ std::vector<GradientCase> collective_gradient_cases() {
       {"all_reduce_replicated_minimum", replicated_all_reduce_case<ReduceOp::kMinimum>, 3, true},
       {"all_reduce_replicated_maximum", replicated_all_reduce_case<ReduceOp::kMaximum>, 2, true},
       {"all_reduce_replicated_product", replicated_all_reduce_case<ReduceOp::kProduct>, 3, true},
+      // Member r has 3 rows of which it gives r + 1 to the other and keeps the rest.
+      {"exchange_rows",
+       [](Problem& p) {
+         const int other = 1 - p.rank();
+         Doubles sent(2), received(2);
+         sent[p.rank()] = received[p.rank()] = 2 - p.rank();
+         sent[other] = p.rank() + 1;
+         received[other] = other + 1;
+         own_output(p, exchange_rows(p.builder, {.x = own_value(p, Shape{3, 2}),
+                                                 .sent = p.integers("sent", Shape{2}, sent),
+                                                 .received = p.integers("received", Shape{2}, received),
+                                                 .rows = 5,
+                                                 .rows_in_use = 3,
+                                                 .group = all(p)}));
+       },
+       2},
       {"reduce",
        [](Problem& p) {
          own_output(p, reduce(p.builder, own_value(p, Shape{2, 3}), all(p), 1));

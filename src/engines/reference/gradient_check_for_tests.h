@@ -24,6 +24,7 @@ struct GradientCase {
 };
 
 std::vector<GradientCase> gradient_cases();
+std::vector<GradientCase> expert_gradient_cases();
 std::vector<GradientCase> collective_gradient_cases();
 
 // Groups of `ranks` ranks that cases may name: "all"; with four ranks also "row" {0, 1}, {2, 3} and "column"

@@ -14,8 +14,8 @@ constexpr double kMaxError = 1e-6;
 
 std::vector<GradientCase> all_cases() {
   std::vector<GradientCase> cases = gradient_cases();
-  const std::vector<GradientCase> collective = collective_gradient_cases();
-  cases.insert(cases.end(), collective.begin(), collective.end());
+  for (const std::vector<GradientCase>& more : {expert_gradient_cases(), collective_gradient_cases()})
+    cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
 
