@@ -183,7 +183,9 @@ class CpuStep : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, CpuStep,
                          testing::Values(architecture_named("gpt2"), architecture_named("bert"),
                                          architecture_named("llama"), architecture_named("mistral"),
-                                         architecture_named("qwen2"), architecture_named("qwen3")),
+                                         architecture_named("qwen2"), architecture_named("qwen3"),
+                                         architecture_named("mixtral"), architecture_named("qwen2_moe"),
+                                         architecture_named("qwen3_moe")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Dropout is on: the engines draw the same numbers.

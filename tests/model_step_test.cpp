@@ -111,7 +111,9 @@ class TinyModel : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, TinyModel,
                          testing::Values(architecture_named("gpt2"), architecture_named("bert"),
                                          architecture_named("llama"), architecture_named("mistral"),
-                                         architecture_named("qwen2"), architecture_named("qwen3")),
+                                         architecture_named("qwen2"), architecture_named("qwen3"),
+                                         architecture_named("mixtral"), architecture_named("qwen2_moe"),
+                                         architecture_named("qwen3_moe")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Central differences over every element of every parameter. Measure: |analytic - numeric| / |analytic|,
@@ -233,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, Generate,
     testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("llama"),
                                      architecture_named("mistral"), architecture_named("qwen2"),
-                                     architecture_named("qwen3")),
+                                     architecture_named("qwen3"), architecture_named("mixtral"),
+                                     architecture_named("qwen2_moe"), architecture_named("qwen3_moe")),
                      testing::Bool()),
     [](const auto& tested) {
       return std::string(to_string(std::get<0>(tested.param))) +

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <random>
 
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
@@ -127,20 +129,17 @@ INSTANTIATE_TEST_SUITE_P(
     All, PlanLockstep,
     testing::Combine(testing::Values(architecture_named("gpt2"), architecture_named("bert"),
                                      architecture_named("llama"), architecture_named("mistral"),
-                                     architecture_named("qwen2"), architecture_named("qwen3")),
+                                     architecture_named("qwen2"), architecture_named("qwen3"),
+                                     architecture_named("mixtral"), architecture_named("qwen2_moe"),
+                                     architecture_named("qwen3_moe")),
                      testing::ValuesIn(plan_cases())),
     [](const auto& tested) {
       return std::string(to_string(std::get<0>(tested.param))) + "_" + std::get<1>(tested.param).name;
     });
 
-TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
-  const auto& [architecture, plan_case] = GetParam();
-  const ModelConfig config = tiny_model(architecture, 4);
-  StepRequest unsplit;
-  unsplit.fused_attention = plan_case.request.fused_attention;
-  unsplit.optimizer = plan_case.request.optimizer;
-  Cluster one(config, unsplit, {});
-  Cluster all(config, plan_case.request, plan_case.plan);
+// Three steps of a plan and of one rank with the same data: losses and updated weights are equal, and what the ranks hold
+// and send is what the summary of their programs says.
+void expect_equal(Cluster& one, Cluster& all) {
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     one.step(step);
     const LockstepReport report = all.step(step);
@@ -173,6 +172,53 @@ TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
     EXPECT_EQ(held, summarize(program).memory.of(Role::kParameter)) << "rank " << r;
   }
   EXPECT_LE(most, 1e-9);
+}
+
+TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
+  const auto& [architecture, plan_case] = GetParam();
+  const ModelConfig config = tiny_model(architecture, 4);
+  StepRequest unsplit;
+  unsplit.fused_attention = plan_case.request.fused_attention;
+  unsplit.optimizer = plan_case.request.optimizer;
+  Cluster one(config, unsplit, {});
+  Cluster all(config, plan_case.request, plan_case.plan);
+  expect_equal(one, all);
+}
+
+// Capacities and losses of routers are those of a group of tokens: of one micro-batch of a data-parallel rank. One rank
+// with as many micro-batches has the same groups.
+class ExpertPlans : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Random, ExpertPlans, testing::Range(0, 24));
+
+TEST_P(ExpertPlans, GiveTheNumbersOfOneRankWithTheirTokenGroups) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto pick = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  const std::array models{architecture_named("mixtral"), architecture_named("qwen2_moe"),
+                          architecture_named("qwen3_moe")};
+  ModelConfig config = tiny_model(models[static_cast<std::size_t>(pick(0, 2))], 4);
+  Plan plan{.tp = pick(1, 2), .cp = pick(1, 2), .dp = pick(1, 2), .pp = pick(1, 2)};
+  plan.sequence_parallel = plan.tp > 1 && pick(0, 1) == 1;
+  plan.zero_stage = pick(0, 1);
+  plan.micro_batches = pick(1, 2);
+  StepRequest request;
+  request.experts.balance_coefficient = 0.3;
+  request.experts.z_coefficient = 0.05;
+  if (plan.pp == 1 && pick(0, 1) == 1)
+    request.experts.balance = BalanceLossKind::kPooled;
+  else
+    request.experts.balance = BalanceLossKind::kPerLayer;
+  // Context-parallel ranks have capacities of their own tokens.
+  if (plan.cp == 1 && pick(0, 2) > 0) {
+    request.experts.capacity_factor = 0.25 * static_cast<double>(pick(2, 6));
+    request.experts.padded = pick(0, 1) == 1;
+    if (pick(0, 1) == 1) request.experts.drop_policy = DropPolicy::kPosition;
+  }
+  Cluster one(config, request, {.micro_batches = plan.dp * plan.micro_batches});
+  if (pick(0, 1) == 1) request.recompute.granularity = Recompute::Granularity::kFull;
+  Cluster all(config, request, plan);
+  expect_equal(one, all);
 }
 
 }  // namespace

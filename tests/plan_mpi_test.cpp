@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
   // All ranks run the same tests in the same order: the names depend on the size of the job only.
   for (const Architecture& architecture :
        {architecture_named("gpt2"), architecture_named("bert"), architecture_named("llama"),
-        architecture_named("qwen2"), architecture_named("qwen3")})
+        architecture_named("qwen2"), architecture_named("qwen3"), architecture_named("qwen2_moe")})
     for (const PlanCase& entry : cases_of_this_size()) {
       class Case : public testing::Test {
        public:

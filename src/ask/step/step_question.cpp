@@ -85,6 +85,7 @@ void resolve_computation(const StepQuestion& question, ModelConfig& config, Step
   request.dtype = question.dtype.value_or(kDefaultDtype);
   request.fp8 = question.fp8;
   request.fused_attention = question.fused_attention.value_or(request.fused_attention);
+  request.experts = question.experts;
   request.optimizer = question.optimizer;
   if (question.dropout) set_dropout(config, *question.dropout);
 }

@@ -61,6 +61,7 @@ struct StepQuestion {
   std::optional<DType> dtype = {};  // else default_dtype()
   bool fp8 = false;
   std::optional<bool> fused_attention = {};  // else fused; a prediction asks framework and cluster first
+  ExpertOptions experts = {};                // of models that have them
   Recompute recompute = {};
   OptimizerOptions optimizer = {};
   std::optional<double> dropout = {};  // all rates of the model; else the model's own

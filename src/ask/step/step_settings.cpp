@@ -73,18 +73,27 @@ Json object_of(const std::vector<StepSetting>& settings) {
 }
 
 Json model_json(const ModelConfig& config) {
-  return {{"name", config.name},
-          {"model_type", to_string(config.architecture)},
-          {"layers", config.layers},
-          {"width", config.width},
-          {"heads", config.heads},
-          {"kv_heads", config.kv_heads},
-          {"head_width", config.head_width},
-          {"ffn_width", config.ffn_width},
-          {"positions", config.positions},
-          {"vocabulary", config.vocabulary},
-          {"tied_embeddings", config.tied_embeddings},
-          {"parameters", model_parameters(config)}};
+  Json model{{"name", config.name},
+             {"model_type", to_string(config.architecture)},
+             {"layers", config.layers},
+             {"width", config.width},
+             {"heads", config.heads},
+             {"kv_heads", config.kv_heads},
+             {"head_width", config.head_width},
+             {"ffn_width", config.ffn_width},
+             {"positions", config.positions},
+             {"vocabulary", config.vocabulary},
+             {"tied_embeddings", config.tied_embeddings},
+             {"parameters", model_parameters(config)}};
+  if (config.experts > 0) {
+    model["active_parameters"] = active_parameters(config);
+    model["experts"] = config.experts;
+    model["experts_per_token"] = config.experts_per_token;
+    model["expert_width"] = config.expert_width;
+    model["shared_expert_width"] = config.shared_expert_width;
+    model["sparse_layers"] = sparse_layers(config);
+  }
+  return model;
 }
 
 std::string metadata_text(const Json& value) {

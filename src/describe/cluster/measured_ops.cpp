@@ -1,6 +1,7 @@
 #include "nadi/cluster/measured_ops.h"
 
 #include "nadi/graph/ops/attention.h"
+#include "nadi/graph/ops/grouped_matmul.h"
 #include "nadi/graph/ops/matmul.h"
 
 namespace nadi::inline describe {
@@ -22,6 +23,13 @@ MeasuredOp op_to_measure(const Graph& graph, const Op& op, const CostContext& co
     row.n = extents.n;
     row.k = extents.k;
     row.transpose_a = op.attributes.boolean("transpose_a");
+    row.transpose_b = op.attributes.boolean("transpose_b");
+  } else if (op.kind == OpKind::kGroupedMatmul || op.kind == OpKind::kGroupedMatmulGrad) {
+    const MatmulExtents extents = grouped_matmul_extents(view);
+    row.batches = extents.batches;
+    row.m = extents.m;
+    row.n = extents.n;
+    row.k = extents.k;
     row.transpose_b = op.attributes.boolean("transpose_b");
   } else if (op.kind == OpKind::kAttention || op.kind == OpKind::kAttentionGrad) {
     const AttentionExtents extents = attention_extents(view);

@@ -30,11 +30,16 @@ bool ArchitectureDescription::rotary() const {
 }
 
 bool ArchitectureDescription::gated() const {
-  return std::ranges::any_of(block.parts, [](const BlockPart& part) { return !part.gate.empty(); });
+  return std::ranges::any_of(block.parts,
+                             [](const BlockPart& part) { return !part.gate.empty() || part.experts; });
 }
 
 bool ArchitectureDescription::head_norms() const {
   return std::ranges::any_of(block.parts, [](const BlockPart& part) { return !part.query_norm.empty(); });
+}
+
+bool ArchitectureDescription::experts() const {
+  return std::ranges::any_of(block.parts, [](const BlockPart& part) { return part.experts.has_value(); });
 }
 
 bool ArchitectureDescription::hidden_dropout() const {
@@ -48,13 +53,17 @@ bool ArchitectureDescription::norms_after() const {
 
 bool ArchitectureDescription::uses_activation() const {
   return !output.transform.empty() || std::ranges::any_of(block.parts, [](const BlockPart& part) {
-    return !part.attention() && part.gate.empty();
+    return !part.attention() && part.gate.empty() && !part.experts;
   });
 }
 
 ArchitectureDescription::Traits ArchitectureDescription::traits() const {
-  return {
-      .encoder = masked(), .rotary = rotary(), .norm = norm, .gated = gated(), .head_norms = head_norms()};
+  return {.encoder = masked(),
+          .rotary = rotary(),
+          .norm = norm,
+          .gated = gated(),
+          .head_norms = head_norms(),
+          .experts = experts()};
 }
 
 bool ArchitectureDescription::can_have_biases(bool attention, bool attention_output, bool ffn) const {

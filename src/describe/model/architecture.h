@@ -23,6 +23,8 @@
 #include <variant>
 #include <vector>
 
+#include "nadi/graph/ops/route.h"
+
 namespace nadi::inline describe {
 
 // Which tokens the loss is of, and so what attention sees.
@@ -32,6 +34,23 @@ enum class Prediction : std::uint8_t {
 };
 
 enum class NormKind : std::uint8_t { kLayer, kRms };
+
+// The experts of a feed-forward part. Names are relative to the part's scope; those of an expert's layers have "*" for
+// its number (expert_names.h).
+struct ExpertNames {
+  // An expert that every token has; with `router`, times the sigmoid of what that layer gives. Nothing where `up` is
+  // empty.
+  struct Shared {
+    std::string scope, gate, up, output, router;
+  };
+  std::string scope;        // "experts.*"
+  std::string router;       // the layer that gives a number for each expert
+  std::string choice_bias;  // full name after the router's; no gradient reaches it
+  RouterScore score = RouterScore::kSoftmax;
+  std::int64_t group_best = 1;  // route.h
+  std::string gate, up, output;
+  Shared shared = {};
+};
 
 // One half of a block, as a rule: y = output(inner(norm_before(x))), and x + y, normed by norm_after, is what
 // the next part reads. Names are relative to the block; empty ones are parts that the architecture lacks.
@@ -50,6 +69,9 @@ struct BlockPart {
   std::string gate, up;
   std::string output_scope;  // of the output layer and what follows
   std::string output, dropout, norm_after;
+  // Feed-forward: in the layers that have experts, these instead of gate, up and output, which are empty where all
+  // have them.
+  std::optional<ExpertNames> experts = {};
 
   bool attention() const { return kind == Kind::kAttention; }
 };
@@ -97,6 +119,7 @@ struct ArchitectureDescription {
     NormKind norm = NormKind::kLayer;
     bool gated = false;
     bool head_norms = false;
+    bool experts = false;
     bool operator==(const Traits&) const = default;
   };
 
@@ -139,6 +162,7 @@ struct ArchitectureDescription {
   bool rotary() const;
   bool gated() const;
   bool head_norms() const;
+  bool experts() const;
   bool hidden_dropout() const;  // of embeddings and of the residual stream
   bool learned_positions() const { return !embedding.positions.empty(); }
   bool token_types() const { return !embedding.token_types.empty(); }

@@ -7,6 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/model/config_fields.h"
+#include "nadi/model/expert_names.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -58,6 +59,49 @@ bool second_of(JsonValue object, std::string_view key, const std::array<std::str
   return word == words[1];
 }
 
+// "experts.{}" as parameters of all experts have it (expert_names.h).
+std::string scope_of_experts(JsonValue value) {
+  std::string scope = checked_name(value);
+  const std::size_t number = scope.find("{}");
+  if (number == std::string::npos || scope.find_first_of("{}", number + 2) != std::string::npos)
+    throw error_at(value,
+                   format("'{}' has no place, or more than one, for the number of an expert: {{}}", scope));
+  return scope.replace(number, 2, kEveryExpert);
+}
+
+ExpertNames read_experts(JsonValue value) {
+  value.refuse_keys_except(
+      Keys{"scope", "router", "score", "choice_bias", "group_best", "gate", "up", "output", "shared"});
+  ExpertNames experts;
+  experts.scope = scope_of_experts(value.at("scope"));
+  experts.router = required_name(value, "router");
+  experts.choice_bias = name_or_none(value, "choice_bias");
+  experts.gate = required_name(value, "gate");
+  experts.up = required_name(value, "up");
+  experts.output = required_name(value, "output");
+  if (const auto score = value.find("score")) {
+    static constexpr std::array<std::string_view, 3> kScores{"softmax", "sigmoid", "softmax of chosen"};
+    if (std::ranges::find(kScores, score->as_string()) == kScores.end())
+      throw error_at(*score, format("unknown score '{}'", score->as_string()),
+                     did_you_mean(score->as_string(), kScores));
+    experts.score = router_score_named(score->as_string());
+  }
+  if (const auto best = value.find("group_best")) {
+    experts.group_best = best->as_int64();
+    if (experts.group_best < 1)
+      throw error_at(*best, format("a group's score is the sum of its {} best", experts.group_best));
+  }
+  if (const auto shared = value.find("shared")) {
+    shared->refuse_keys_except(Keys{"scope", "gate", "up", "output", "router"});
+    experts.shared = {.scope = required_name(*shared, "scope"),
+                      .gate = required_name(*shared, "gate"),
+                      .up = required_name(*shared, "up"),
+                      .output = required_name(*shared, "output"),
+                      .router = name_or_none(*shared, "router")};
+  }
+  return experts;
+}
+
 BlockPart read_part(JsonValue value) {
   BlockPart part;
   value.at("part");
@@ -66,19 +110,27 @@ BlockPart read_part(JsonValue value) {
   Keys known{"part", "beside", "norm_before", "scope", "output_scope", "output", "dropout", "norm_after"};
   const auto own = part.attention()
                        ? Keys{"packed", "query", "key", "value", "query_norm", "key_norm", "positions"}
-                       : Keys{"gate", "up"};
+                       : Keys{"gate", "up", "experts"};
   known.insert(known.end(), own.begin(), own.end());
   value.refuse_keys_except(known);
   part.beside = flag_of(value, "beside", false);
   part.norm_before = name_or_none(value, "norm_before");
   part.scope = name_or_none(value, "scope");
   part.output_scope = value.has("output_scope") ? name_or_none(value, "output_scope") : part.scope;
-  part.output = required_name(value, "output");
+  if (!part.attention())
+    if (const auto experts = value.find("experts")) part.experts = read_experts(*experts);
+  // Where every layer has experts, there is no layer without.
+  const bool is_dense = !part.experts || value.has("up") || value.has("output");
+  if (is_dense) part.output = required_name(value, "output");
   part.dropout = name_or_none(value, "dropout");
   part.norm_after = name_or_none(value, "norm_after");
   if (!part.attention()) {
     part.gate = name_or_none(value, "gate");
-    part.up = required_name(value, "up");
+    if (is_dense) part.up = required_name(value, "up");
+    if (part.experts && part.scope != part.output_scope)
+      throw error_at(value, "a part with experts has one scope");
+    if (part.experts && is_dense && part.gate.empty())
+      throw error_at(value, "experts have gates, and so have the layers without experts beside them");
     return part;
   }
   part.packed = name_or_none(value, "packed");
@@ -119,6 +171,16 @@ void refuse_names_twice(const ArchitectureDescription& read, JsonValue place) {
     for (const std::string* name : {&part.packed, &part.query, &part.key, &part.value, &part.query_norm,
                                     &part.key_norm, &part.gate, &part.up})
       add(part.scope, *name);
+    if (part.experts) {
+      add(part.scope, part.experts->router);
+      for (const std::string* name : {&part.experts->gate, &part.experts->up, &part.experts->output})
+        add(joined_name(part.scope, part.experts->scope), *name);
+      if (const auto& shared = part.experts->shared; !shared.up.empty()) {
+        for (const std::string* name : {&shared.gate, &shared.up, &shared.output})
+          add(joined_name(part.scope, shared.scope), *name);
+        add(part.scope, shared.router);
+      }
+    }
     add("", part.norm_before);
     add(part.output_scope, part.output);
     add(part.output_scope, part.norm_after);
@@ -213,6 +275,7 @@ bool suits(const ConfigDefault& value, const ConfigField& field) {
   if (std::holds_alternative<double ModelConfig::*>(field.member))
     return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
   if (std::holds_alternative<bool ModelConfig::*>(field.member)) return std::holds_alternative<bool>(value);
+  if (std::holds_alternative<std::vector<std::int64_t> ModelConfig::*>(field.member)) return false;
   return std::holds_alternative<std::string>(value);
 }
 
@@ -238,7 +301,8 @@ void read_fields(JsonValue value, std::set<std::string>& set_before, ConfigEntry
       if (first->member.index() != field->member.index())
         throw error_at(value.at("sets"), "fields that one key sets have one type");
       const bool whole = std::holds_alternative<std::int64_t ModelConfig::*>(field->member);
-      if (!whole && std::holds_alternative<std::monostate>(entry.otherwise))
+      const bool list = std::holds_alternative<std::vector<std::int64_t> ModelConfig::*>(field->member);
+      if (!whole && !list && std::holds_alternative<std::monostate>(entry.otherwise))
         throw error_at(value, format("'{}' needs a default", name));
     } else if (name == kRotaryTheta && !std::holds_alternative<double>(entry.otherwise) &&
                !std::holds_alternative<std::int64_t>(entry.otherwise)) {

@@ -62,7 +62,8 @@ TEST(Architectures, ThatAreBuiltIn) {
     EXPECT_TRUE(architecture->megatron.has_value());
     names.push_back(architecture->model_type);
   }
-  EXPECT_THAT(names, ElementsAre("gpt2", "bert", "llama", "mistral", "qwen2", "qwen3"));
+  EXPECT_THAT(names, ElementsAre("gpt2", "bert", "llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen2_moe",
+                                 "qwen3_moe"));
   EXPECT_EQ(Architecture(), architectures().front());
   EXPECT_EQ(architecture_named("qwen3")->in_block(7, "self_attn.q_norm"), "model.layers.7.self_attn.q_norm");
 }

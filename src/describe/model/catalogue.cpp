@@ -159,6 +159,53 @@ ModelConfig qwen3(const QwenSize& size) {
   return config;
 }
 
+struct MixtralSize {
+  const char* name;
+  std::int64_t layers, width, heads, ffn_width, vocabulary, positions;
+};
+
+// The config.json of mistralai/Mixtral-8x7B-v0.1 and -8x22B-v0.1, which training adds the balance loss to.
+constexpr MixtralSize kMixtral[]{{"mixtral-8x7b", 32, 4096, 32, 14336, 32000, 32768},
+                                 {"mixtral-8x22b", 56, 6144, 48, 16384, 32000, 65536}};
+
+ModelConfig mixtral(const MixtralSize& size) {
+  ModelConfig config = mistral_7b(size.name, size.vocabulary, 1e6, 0);
+  config.architecture = architecture_named("mixtral");
+  config.positions = size.positions;
+  config.layers = size.layers;
+  config.width = size.width;
+  config.heads = size.heads;
+  config.ffn_width = config.expert_width = size.ffn_width;
+  config.experts = 8;
+  config.experts_per_token = 2;
+  config.normalized_experts = true;
+  config.balance_loss = true;
+  config.balance_coefficient = size.layers == 32 ? 0.02 : 0.001;
+  return config;
+}
+
+struct QwenMoeSize {
+  QwenSize dense;
+  std::int64_t expert_width;
+};
+
+// The config.json of Qwen/Qwen3-30B-A3B and -235B-A22B, likewise.
+constexpr QwenMoeSize kQwen3Moe[]{
+    {{"qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936, 40960, 1e-6, false}, 768},
+    {{"qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936, 40960, 1e-6, false}, 1536}};
+
+ModelConfig qwen3_moe(const QwenMoeSize& size) {
+  ModelConfig config = qwen3(size.dense);
+  config.architecture = architecture_named("qwen3_moe");
+  config.experts = 128;
+  config.experts_per_token = 8;
+  config.expert_width = size.expert_width;
+  config.normalized_experts = true;
+  config.balance_loss = true;
+  config.balance_coefficient = 0.001;
+  return config;
+}
+
 // For experiments that take seconds. The sizes are our own, except those of BERT, which are those of
 // google/bert_uncased_L-2_H-128_A-2.
 std::vector<ModelConfig> tiny_models() {
@@ -181,7 +228,25 @@ std::vector<ModelConfig> tiny_models() {
   qwen3.name = "qwen3-tiny";
   qwen3.architecture = architecture_named("qwen3");
   qwen3.head_width = 48;
-  return {gpt2, bert("bert-tiny", 2, 128, 2), llama, mistral, qwen2, qwen3};
+  const auto with_experts = [](ModelConfig model, const char* name, const char* architecture) {
+    model.name = name;
+    model.architecture = architecture_named(architecture);
+    model.experts = 8;
+    model.experts_per_token = 2;
+    model.expert_width = 128;
+    model.normalized_experts = true;
+    model.balance_loss = true;
+    model.balance_coefficient = 0.01;
+    return model;
+  };
+  ModelConfig mixtral = with_experts(llama, "mixtral-tiny", "mixtral");
+  mixtral.ffn_width = mixtral.expert_width;
+  ModelConfig qwen2_moe = with_experts(qwen2, "qwen2-moe-tiny", "qwen2_moe");
+  qwen2_moe.tied_embeddings = qwen2_moe.normalized_experts = false;
+  qwen2_moe.shared_expert_width = 192;
+  qwen2_moe.sparse_step = 2;
+  const ModelConfig qwen3_moe = with_experts(qwen3, "qwen3-moe-tiny", "qwen3_moe");
+  return {gpt2, bert("bert-tiny", 2, 128, 2), llama, mistral, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe};
 }
 
 std::vector<ModelConfig> make_catalogue() {
@@ -197,6 +262,8 @@ std::vector<ModelConfig> make_catalogue() {
   models.push_back(mistral_7b("mistral-7b-v0.3", 32768, 1e6, 0));
   for (const QwenSize& size : kQwen25) models.push_back(qwen25(size));
   for (const QwenSize& size : kQwen3) models.push_back(qwen3(size));
+  for (const MixtralSize& size : kMixtral) models.push_back(mixtral(size));
+  for (const QwenMoeSize& size : kQwen3Moe) models.push_back(qwen3_moe(size));
   for (ModelConfig& model : tiny_models()) models.push_back(std::move(model));
   return models;
 }

@@ -14,7 +14,7 @@ namespace nadi::inline describe {
 
 struct ConfigField {
   using Member = std::variant<std::int64_t ModelConfig::*, double ModelConfig::*, bool ModelConfig::*,
-                              Activation ModelConfig::*>;
+                              Activation ModelConfig::*, std::vector<std::int64_t> ModelConfig::*>;
   std::string_view name;
   Member member;
 };

@@ -85,6 +85,13 @@ std::string ConfigKeys::text_or(std::string_view key, std::string fallback) {
   return found ? found->as_string() : std::move(fallback);
 }
 
+std::vector<std::int64_t> ConfigKeys::integers_or_none(std::string_view key) {
+  std::vector<std::int64_t> numbers;
+  if (const auto found = present(key))
+    for (const JsonValue& element : found->elements()) numbers.push_back(element.as_int64());
+  return numbers;
+}
+
 std::optional<JsonValue> ConfigKeys::object(std::string_view key) {
   return present(key);
 }

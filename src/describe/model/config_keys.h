@@ -23,6 +23,7 @@ class ConfigKeys {
   double real_or(std::string_view key, double fallback);
   bool boolean_or(std::string_view key, bool fallback);
   std::string text_or(std::string_view key, std::string fallback);
+  std::vector<std::int64_t> integers_or_none(std::string_view key);  // a list
   std::optional<JsonValue> object(std::string_view key);
 
   // Refuses a value that would make another model than the one Nadi builds.

@@ -49,6 +49,8 @@ void read_field(ConfigKeys& keys, const ConfigEntry& entry, ModelConfig& config)
     set(keys.real_or(entry.key, default_as<double>(otherwise, config)));
   else if (std::holds_alternative<bool ModelConfig::*>(field.member))
     set(keys.boolean_or(entry.key, default_as<bool>(otherwise, config)));
+  else if (std::holds_alternative<std::vector<std::int64_t> ModelConfig::*>(field.member))
+    set(keys.integers_or_none(entry.key));
   else
     set(keys.activation(entry.key, std::get<std::string>(otherwise)));
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "nadi/graph/dtype.h"
+#include "nadi/model/expert_options.h"
 
 namespace nadi::inline describe {
 
@@ -25,8 +26,12 @@ struct ForwardOptions {
   DType dtype = DType::kF32;      // of parameters and activations: kF32, kBF16, kF16
   bool fp8 = false;               // matrix products of transformer blocks on fp8 operands; wants dtype kBF16
   bool fused_attention = true;
-  bool sampling = false;         // prefill and decode draw the next token; otherwise they take the likeliest
-  bool keeps_logits = false;     // training and evaluation: in a variable "logits", for every token
+  bool sampling = false;      // prefill and decode draw the next token; otherwise they take the likeliest
+  bool keeps_logits = false;  // training and evaluation: in a variable "logits", for every token
+  ExpertOptions experts = {};
+  // Training: parts of a step whose tokens are balanced by themselves, micro-batches of all data-parallel ranks. The losses
+  // of routers are means over these.
+  std::int64_t token_groups = 1;
   std::int64_t token_limit = 0;  // the next token is below this; 0 means any of the vocabulary
 };
 

@@ -272,6 +272,7 @@ void Layers::finish(TensorId logits) {
     return;
   }
   if (options_.keeps_logits) keep(of_all_tokens(whole_logits(logits)));
+  if (pooled_tokens_ > 0) pooled_balance_loss();
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});
   loss_of(logits, input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
           input("token_count", Shape{}, DType::kF32));

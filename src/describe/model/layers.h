@@ -15,6 +15,8 @@
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/cross_entropy.h"
 #include "nadi/graph/ops/matmul.h"
+#include "nadi/graph/ops/route.h"
+#include "nadi/graph/ops/router_losses.h"
 #include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
 
@@ -41,6 +43,13 @@ struct AttentionSpec {
   TensorId v = kNoTensor;
   bool causal = false;
   TensorId lengths = kNoTensor;
+};
+
+// A feed-forward layer of experts, on the normed stream. Names are relative to the builder's scope.
+struct ExpertsSpec {
+  const ExpertNames& names;
+  bool weight_is_out_in = true;
+  double output_deviation = 0;  // of fresh output layers; 0 means the configuration's
 };
 
 class Layers {
@@ -73,6 +82,8 @@ class Layers {
   virtual TensorId linear(TensorId x, const LinearSpec& spec);
   // Keys and values go through the cache where there is one. `heads` of the configuration.
   virtual TensorId attention(const AttentionSpec& spec);
+  // The experts of a layer, with the one that every token has; losses of the router count towards this step's.
+  TensorId experts(TensorId x, const ExpertsSpec& spec);
   virtual TensorId layer_norm(TensorId x, const std::string& name);
   virtual TensorId rms_norm(TensorId x, const std::string& name);
   // RMS norm, or layer norm where the architecture has that, of each head by itself, with one weight for all.
@@ -97,6 +108,9 @@ class Layers {
 
   // The variable that head() wrote: the loss in training and evaluation, else kNoTensor.
   TensorId loss() const { return loss_; }
+  // Likewise of the losses of routers, where there are any.
+  TensorId balance_loss() const { return balance_loss_; }
+  TensorId router_z_loss() const { return z_loss_; }
 
  protected:
   // A parameter of the current scope ("<layer>.<name>"), made on first use. Where it is part of a whole one,
@@ -119,6 +133,19 @@ class Layers {
   // What a split over ranks changes about attention, and about rotary positions.
   virtual void complete(AttentionArgs&) {}
   virtual TensorId token_positions() { return kNoTensor; }
+  // Tokens with their routes, as the experts of this rank get them, and what comes back from them.
+  struct RoutedTokens {
+    TensorId x = kNoTensor;
+    Routes routes = {};
+  };
+  virtual RoutedTokens to_experts(const RoutedTokens& tokens) { return tokens; }
+  virtual TensorId from_experts(TensorId y) { return y; }
+  // The weights of all experts' layers of one kind: of their inner width, which is along `axis`, a rank may have a part.
+  virtual TensorId expert_weights(const std::string& name, const Shape& whole, int axis, double deviation);
+  // Counts of all ranks whose tokens are balanced together; and how many tokens those are, of this rank's.
+  virtual TensorId of_balanced_tokens(TensorId counts) { return counts; }
+  virtual std::int64_t balanced_ranks() const { return 1; }
+  virtual bool is_pipeline() const { return false; }
   // An input or a constant, made on first use.
   TensorId input(const std::string& name, const Shape& shape, DType dtype);
   TensorId constant(const std::string& name, const Shape& shape, Initializer value,
@@ -135,14 +162,24 @@ class Layers {
   const ModelConfig& config_;
   const ForwardOptions& options_;
   TensorId loss_ = kNoTensor;
+  TensorId balance_loss_ = kNoTensor, z_loss_ = kNoTensor;
   bool accumulate_loss_ = false;
 
  private:
+  RouteSettings routing(const ExpertNames& names) const;
+  TensorId routed_experts(const RoutedTokens& tokens, const ExpertsSpec& spec);
+  TensorId shared_expert(TensorId x, const ExpertsSpec& spec);
+  void balance(TensorId logits, const RouteSettings& settings);
+  OpOutput router_metric(const char* name, TensorId& variable);
+  void pooled_balance_loss();
   TensorId cache(const std::string& name);
   TensorId next_token();
   TensorId next_position();
   void move_on();
   void keep(TensorId logits);
+
+  RouterSums pooled_ = {};  // of the layers so far
+  std::int64_t pooled_tokens_ = 0;
 };
 
 }  // namespace nadi::inline describe

@@ -77,18 +77,27 @@ TensorId Model::feed_forward(Layers& layers, const BlockPart& part, TensorId x) 
   return swiglu(layers.builder(), linear(part.gate, Activation::kNone), up);
 }
 
-// norm_after(x + dropout(output(inner)))
-TensorId Model::add_part(Layers& layers, const BlockPart& part, TensorId x, TensorId inner) const {
+// Projections onto the residual stream may start smaller, so that its variance does not grow with depth. 0 means as
+// others.
+double Model::output_deviation(const ModelConfig& config) const {
+  return architecture_->outputs_shrink
+             ? config.initializer_range / std::sqrt(2.0 * static_cast<double>(config.layers))
+             : 0;
+}
+
+TensorId Model::output_of(Layers& layers, const BlockPart& part, TensorId inner) const {
   const ModelConfig& config = layers.config();
-  LinearSpec spec{.name = part.output,
-                  .outputs = config.width,
-                  .bias = part.attention() ? config.attention_output_bias : config.ffn_bias,
-                  .weight_is_out_in = !architecture_->weights_in_out,
-                  .split = Split::kRows};
-  // Projections onto the residual stream start smaller, so that its variance does not grow with depth.
-  if (architecture_->outputs_shrink)
-    spec.deviation = config.initializer_range / std::sqrt(2.0 * static_cast<double>(config.layers));
-  TensorId y = layers.linear(inner, spec);
+  return layers.linear(inner, {.name = part.output,
+                               .outputs = config.width,
+                               .bias = part.attention() ? config.attention_output_bias : config.ffn_bias,
+                               .weight_is_out_in = !architecture_->weights_in_out,
+                               .split = Split::kRows,
+                               .deviation = output_deviation(config)});
+}
+
+// norm_after(x + dropout(y))
+TensorId Model::add_part(Layers& layers, const BlockPart& part, TensorId x, TensorId y) const {
+  const ModelConfig& config = layers.config();
   if (!part.dropout.empty()) y = layers.dropout(y, config.residual_dropout, part.dropout);
   return norm(layers, layers.add(x, y), part.norm_after);
 }
@@ -102,11 +111,20 @@ TensorId Model::block(Layers& layers, std::int64_t number, TensorId x) const {
     const auto inner = [&] {
       return part.attention() ? attend(layers, part, normed) : feed_forward(layers, part, normed);
     };
-    if (part.scope == part.output_scope) {
-      x = within(layers, part.scope, [&] { return add_part(layers, part, x, inner()); });
+    if (part.experts && is_sparse(layers.config(), number)) {
+      x = within(layers, part.scope, [&] {
+        const TensorId y = layers.experts(normed, {.names = *part.experts,
+                                                   .weight_is_out_in = !architecture_->weights_in_out,
+                                                   .output_deviation = output_deviation(layers.config())});
+        return add_part(layers, part, x, y);
+      });
+    } else if (part.scope == part.output_scope) {
+      x = within(layers, part.scope,
+                 [&] { return add_part(layers, part, x, output_of(layers, part, inner())); });
     } else {
       const TensorId made = within(layers, part.scope, inner);
-      x = within(layers, part.output_scope, [&] { return add_part(layers, part, x, made); });
+      x = within(layers, part.output_scope,
+                 [&] { return add_part(layers, part, x, output_of(layers, part, made)); });
     }
   }
   return x;

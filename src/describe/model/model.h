@@ -34,7 +34,9 @@ class Model {
   TensorId norm(Layers& layers, TensorId x, const std::string& name) const;
   TensorId attend(Layers& layers, const BlockPart& part, TensorId x) const;
   TensorId feed_forward(Layers& layers, const BlockPart& part, TensorId x) const;
-  TensorId add_part(Layers& layers, const BlockPart& part, TensorId x, TensorId inner) const;
+  double output_deviation(const ModelConfig& config) const;
+  TensorId output_of(Layers& layers, const BlockPart& part, TensorId inner) const;
+  TensorId add_part(Layers& layers, const BlockPart& part, TensorId x, TensorId y) const;
 
   Architecture architecture_;
 };

@@ -35,6 +35,25 @@ struct ModelConfig {
   bool attention_bias = true;         // of queries, keys and values
   bool attention_output_bias = true;  // of the product behind attention
   bool ffn_bias = true;
+  // Experts, where the architecture has them; 0 means that all layers are dense.
+  std::int64_t experts = 0;
+  std::int64_t experts_per_token = 0;
+  std::int64_t expert_width = 0;         // of one expert's feed-forward layer
+  std::int64_t shared_expert_width = 0;  // of the one that every token has; 0 means there is none
+  bool normalized_experts = false;       // the weights of a token's experts are divided by their sum
+  double expert_scale = 1;               // and multiplied by this
+  std::int64_t expert_groups = 1;        // of which a token's experts are in some
+  std::int64_t chosen_expert_groups = 1;
+  // Layers with experts: from `first_sparse_layer` on those whose number, counted from 1, is a multiple of
+  // `sparse_step`, but for `dense_layers`.
+  std::int64_t first_sparse_layer = 0;
+  std::int64_t sparse_step = 1;
+  std::vector<std::int64_t> dense_layers = {};
+  bool balance_loss =
+      false;  // whether the loss that keeps experts evenly busy is added, times its coefficient
+  double balance_coefficient = 0;
+  double router_noise = 0;  // Nadi builds routers without
+
   RotaryFrequencies rotary = {};  // where positions are rotary
   // Keys that a query sees, its own and those before it; 0 means all. Layers before `first_window_layer` have no
   // window. Nadi builds attention without a window, which is the same up to `attention_window` tokens, and
@@ -49,6 +68,12 @@ struct ModelConfig {
 // Throws Error (input) naming the numbers when they do not fit together: heads that do not divide the width,
 // zero layers. `place` is the file they came from.
 void check_config(const ModelConfig& config, const std::string& place);
+
+// Whether a layer has experts.
+bool is_sparse(const ModelConfig& config, std::int64_t layer);
+std::int64_t sparse_layers(const ModelConfig& config);  // how many have
+// Whether some layers have experts and others not.
+bool has_mixed_layers(const ModelConfig& config);
 
 // Tokens of the longest sequence that Nadi builds: positions, or less where a window is smaller.
 std::int64_t longest_sequence(const ModelConfig& config);

@@ -45,6 +45,10 @@ TEST(Parameters, OfTheBuiltInModels) {
   EXPECT_EQ(forward_of("qwen3-8b").parameter_count(), 8'190'735'360);
   EXPECT_EQ(forward_of("qwen3-14b").parameter_count(), 14'768'307'200);
   EXPECT_EQ(forward_of("qwen3-32b").parameter_count(), 32'762'123'264);
+  EXPECT_EQ(forward_of("mixtral-8x7b").parameter_count(), 46'702'792'704);
+  EXPECT_EQ(forward_of("mixtral-8x22b").parameter_count(), 140'620'634'112);
+  EXPECT_EQ(forward_of("qwen3-30b-a3b").parameter_count(), 30'532'122'624);
+  EXPECT_EQ(forward_of("qwen3-235b-a22b").parameter_count(), 235'093'634'560);
   const double gpt3 = static_cast<double>(forward_of("gpt3-175b").parameter_count());
   EXPECT_NEAR(gpt3 / 175e9, 1, 0.005);
 }

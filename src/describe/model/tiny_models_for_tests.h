@@ -12,6 +12,20 @@ namespace nadi::inline describe {
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
 // two queries per key and stretched rotary frequencies; Qwen2 like Llama, with biases of queries, keys and
 // values and tied embeddings; Qwen3 like Llama, with heads of 6 that are normed.
+// Experts of models that have them: 5, of which a token has 2; as Qwen2-MoE, one layer of two has them, and one expert
+// more for all tokens.
+inline void add_tiny_experts(ModelConfig& config) {
+  if (!config.architecture->experts()) return;
+  config.experts = 5;
+  config.experts_per_token = 2;
+  config.expert_width = 12;
+  config.normalized_experts = true;
+  if (config.architecture->model_type != "qwen2_moe") return;
+  config.normalized_experts = false;
+  config.shared_expert_width = 4;
+  config.sparse_step = 2;
+}
+
 inline ModelConfig tiny_model(const Architecture& architecture, std::int64_t layers) {
   ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
                      .architecture = architecture,
@@ -43,6 +57,7 @@ inline ModelConfig tiny_model(const Architecture& architecture, std::int64_t lay
                      .high_frequency_factor = 4,
                      .original_positions = 32};
   }
+  add_tiny_experts(config);
   return config;
 }
 
@@ -80,6 +95,7 @@ inline ModelConfig generating_model(const Architecture& architecture, std::int64
     config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
     config.rotary = {.theta = 100};
   }
+  add_tiny_experts(config);
   return config;
 }
 

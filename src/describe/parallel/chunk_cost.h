@@ -36,6 +36,7 @@ struct ChunkKey {
   Recompute::Method method{};
   std::int32_t recomputed_layers = 1;
   bool fp8 = false;
+  ExpertOptions experts = {};
   bool fused_attention = true;
   bool sequence_parallel = false;
   bool first = false, last = false;

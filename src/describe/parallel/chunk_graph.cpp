@@ -68,12 +68,15 @@ class ChunkBuilder {
   // The gradient rule of `send` receives, and that of `receive` sends: first and last of what is added.
   void backward() {
     BackwardOptions options{.seeds = {}, .recompute = request_.recompute, .accumulate = request_.accumulate};
-    if (request_.last()) {
+    std::vector<TensorId> losses{layers_.balance_loss(), layers_.router_z_loss()};
+    if (request_.last()) losses.push_back(layers_.loss());
+    std::erase(losses, kNoTensor);
+    if (!losses.empty()) {
       const TensorId seed =
           request_.options.dtype == DType::kF16
               ? make_loss_scale(builder_).scale
               : builder_.constant("loss.grad", Shape{}, DType::kF32, Initializer::constant(1));
-      options.seeds = {{layers_.loss(), seed}};
+      for (const TensorId loss : losses) options.seeds.emplace_back(loss, seed);
     }
     const std::uint32_t first = here();
     chunk_.gradients = add_backward(builder_, options).parameters;

@@ -6,6 +6,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/graph/builder.h"
+#include "nadi/model/expert_names.h"
 #include "nadi/model/layers.h"
 #include "nadi/model/model.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 bool is_saved(const Tensor& tensor) {
   if (!tensor.variable || tensor.shares_memory) return false;
+  if (tensor.role == Role::kMetric && tensor.shape.rank() > 0) return false;  // logits, how busy experts were
   return tensor.role == Role::kParameter || tensor.role == Role::kOptimizerState ||
          tensor.role == Role::kMetric;
 }
@@ -180,7 +182,31 @@ void LogicalState::add_bucket(const Graph& graph, const Tensor& state, const Ten
   }
 }
 
-void LogicalState::add(LogicalTensor tensor, Holding holding) {
+// Files have a tensor for each expert; a rank has those of several one after the other.
+void LogicalState::add(const LogicalTensor& tensor, const Holding& holding) {
+  if (!is_of_every_expert(tensor.name) || tensor.shape.rank() == 0) return add_one(tensor, holding);
+  Holding of_expert = holding;
+  of_expert.local = shape_of_expert(holding.local);
+  if (of_expert.sharded) of_expert.sharded->elements = of_expert.local.elements();
+  for (Shard& shard : of_expert.shards) {
+    check(shard.axis > 0, "experts themselves are not split");
+    --shard.axis;
+  }
+  for (std::int64_t expert = 0; expert < tensor.shape[0]; ++expert) {
+    add_one({.name = name_of_expert(tensor.name, expert),
+             .shape = shape_of_expert(tensor.shape),
+             .dtype = tensor.dtype,
+             .role = tensor.role},
+            of_expert);
+    const std::int64_t elements = of_expert.local.elements();
+    if (of_expert.sharded)
+      of_expert.sharded->start += elements;
+    else
+      of_expert.start += elements;
+  }
+}
+
+void LogicalState::add_one(LogicalTensor tensor, Holding holding) {
   const auto [known, first] = by_name_.emplace(tensor.name, tensors_.size());
   holding.tensor = known->second;
   holding.first = first;
@@ -202,6 +228,7 @@ LogicalPiece LogicalState::piece(const Holding& holding, Rank rank) const {
   const bool first_tensor_rank = at.tp == 0 || splits(holding.shards);
   if (!holding.sharded) {
     piece.blocks = part;
+    for (ElementBlock& block : piece.blocks) block.first.local += holding.start;
     piece.writes = holding.first && first_tensor_rank && at.cp == 0 && at.dp == 0;
     return piece;
   }

@@ -106,6 +106,7 @@ class LogicalState {
     std::string variable = {};
     Shape local = {};  // what a tensor-parallel rank has of it, all slices together
     std::vector<Shard> shards = {};
+    std::int64_t start = 0;                     // of one expert among those of the variable; elsewhere 0
     std::optional<ShardedTensor> sharded = {};  // ZeRO
     bool first = false;                         // no stage before this one has it
   };
@@ -114,7 +115,8 @@ class LogicalState {
 
   void add_stage(const Program& program, const WholeShapes& unpadded);
   void add_bucket(const Graph& graph, const Tensor& state, const Tensor& bucket, const WholeShapes& unpadded);
-  void add(LogicalTensor tensor, Holding holding);
+  void add(const LogicalTensor& tensor, const Holding& holding);
+  void add_one(LogicalTensor tensor, Holding holding);
   LogicalPiece piece(const Holding& holding, Rank rank) const;
 
   Plan plan_;

@@ -180,6 +180,41 @@ void ParallelLayers::loss_of(TensorId logits, TensorId targets, TensorId count) 
                                    .group_size = plan_.tp});
 }
 
+// Ranks have a part of every expert each, so all of them need all tokens. Routes are those of the rank that has the
+// token: gathered with it, or the same on all ranks.
+Layers::RoutedTokens ParallelLayers::to_experts(const RoutedTokens& tokens) {
+  if (!tensor_parallel()) return tokens;
+  const GroupArgs group{kTensorGroup, plan_.tp};
+  const Routes& routes = tokens.routes;
+  if (!plan_.sequence_parallel)
+    return {.x = enter(tokens.x),
+            .routes = {.experts = routes.experts, .weights = copy_to_group(builder_, routes.weights, group)}};
+  return {.x = enter(tokens.x),
+          .routes = {.experts = all_gather(builder_, routes.experts, group, kTokenAxis),
+                     .weights = all_gather(builder_, routes.weights, group, kTokenAxis)}};
+}
+
+TensorId ParallelLayers::expert_weights(const std::string& name, const Shape& whole, int axis,
+                                        double deviation) {
+  if (!tensor_parallel()) return Layers::expert_weights(name, whole, axis, deviation);
+  const auto scope = builder_.in_layer(name);
+  Shape own = whole;
+  own.set(axis, whole[axis] / plan_.tp);
+  return parameter("weight", own, Initializer::normal(deviation > 0 ? deviation : config_.initializer_range),
+                   tensor_shard(axis));
+}
+
+std::int64_t ParallelLayers::balanced_ranks() const {
+  return (plan_.sequence_parallel ? plan_.tp : 1) * plan_.cp;
+}
+
+TensorId ParallelLayers::of_balanced_tokens(TensorId counts) {
+  if (plan_.sequence_parallel)
+    counts = all_reduce(builder_, {.x = counts, .group = {kTensorGroup, plan_.tp}});
+  if (plan_.cp > 1) counts = all_reduce(builder_, {.x = counts, .group = {kContextGroup, plan_.cp}});
+  return counts;
+}
+
 TensorId ParallelLayers::whole_logits(TensorId logits) {
   if (!tensor_parallel()) return logits;
   return all_gather(builder_, logits, {kTensorGroup, plan_.tp}, builder_.shape(logits).rank() - 1);

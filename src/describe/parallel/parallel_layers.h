@@ -46,6 +46,12 @@ class ParallelLayers : public Layers {
   TensorId token_positions() override;
   void loss_of(TensorId logits, TensorId targets, TensorId count) override;
   TensorId whole_logits(TensorId logits) override;
+  RoutedTokens to_experts(const RoutedTokens& tokens) override;
+  TensorId from_experts(TensorId y) override { return leave(y); }
+  TensorId expert_weights(const std::string& name, const Shape& whole, int axis, double deviation) override;
+  TensorId of_balanced_tokens(TensorId counts) override;
+  std::int64_t balanced_ranks() const override;
+  bool is_pipeline() const override { return plan_.pp * plan_.virtual_stages > 1; }
 
  private:
   bool tensor_parallel() const { return plan_.tp > 1; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -54,7 +55,13 @@ Bytes StageMemory::total() const {
   return sum;
 }
 
-PlanCosts::PlanCosts(const ModelConfig& config) : config_(config) {}
+PlanCosts::PlanCosts(const ModelConfig& config) : config_(config) {
+  if (has_mixed_layers(config))
+    throw input_error(
+        {.file = config.name},
+        format("{} of {} layers have experts: plans are searched for models whose layers are alike",
+               sparse_layers(config), config.layers));
+}
 PlanCosts::~PlanCosts() = default;
 
 ChunkFamily& PlanCosts::family(const ChunkKey& key) {

@@ -8,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/graph/kept_values.h"
+#include "nadi/graph/ops/grouped_matmul.h"
 #include "nadi/parallel/program_memory.h"
 #include "nadi/parallel/step_walk.h"
 
@@ -40,8 +41,7 @@ WorkSummary work_of(const Op& op, const OpCost& cost) {
   work.ops = 1;
   work.cost = cost;
   // A product with batch axes is one of activations with each other: attention that is not fused.
-  const bool linear = op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0;
-  if (linear) {
+  if (multiplies_weights(op)) {
     work.linear = work.cost.matrix;
     if (op.block < 0) work.head = work.cost.matrix;
   } else {

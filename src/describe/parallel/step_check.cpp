@@ -31,6 +31,19 @@ PipelineRequest schedule_of(const Plan& plan) {
   return {plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches};
 }
 
+// Inner widths of feed-forward layers, which tensor-parallel ranks share.
+std::vector<std::int64_t> dense_widths(const ModelConfig& config) {
+  if (sparse_layers(config) == config.layers) return {};
+  return {config.ffn_width};
+}
+
+std::vector<std::int64_t> expert_widths(const ModelConfig& config) {
+  std::vector<std::int64_t> widths;
+  if (config.experts > 0) widths.push_back(config.expert_width);
+  if (config.shared_expert_width > 0) widths.push_back(config.shared_expert_width);
+  return widths;
+}
+
 Why why_request(const ModelConfig& config, const StepRequest& request) {
   if (request.batch_size < 1) return because(Misfit::kBatchSize, request.batch_size);
   const std::int64_t recomputed = request.recompute.layers;
@@ -38,6 +51,10 @@ Why why_request(const ModelConfig& config, const StepRequest& request) {
   if (recomputed > config.layers) return because(Misfit::kTooManyRecomputed, recomputed, config.layers);
   if (request.fp8 && request.dtype != DType::kBF16) return because(Misfit::kFp8Type);
   if (request.sampling && !generates(request)) return because(Misfit::kSampling);
+  const ExpertOptions& experts = request.experts;
+  if (experts != ExpertOptions{} && config.experts == 0) return because(Misfit::kNoExperts);
+  if (!(experts.capacity_factor >= 0)) return because(Misfit::kCapacityFactor);
+  if (experts.padded && experts.capacity_factor == 0) return because(Misfit::kPaddedCapacity);
   std::int64_t tokens = request.seq_length;
   if (!generates(request)) {
     if (tokens < 1) return because(Misfit::kSequenceLength, tokens);
@@ -77,7 +94,12 @@ Why why_batch(const StepRequest& request, const Plan& plan) {
 Why why_tensors(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
   if (config.heads % plan.tp != 0) return because(Misfit::kHeads, config.heads, plan.tp);
   if (config.kv_heads % plan.tp != 0) return because(Misfit::kKeyValueHeads, config.kv_heads, plan.tp);
-  if (config.ffn_width % plan.tp != 0) return because(Misfit::kFeedForwardWidth, config.ffn_width, plan.tp);
+  for (const std::int64_t width : dense_widths(config))
+    if (width % plan.tp != 0) return because(Misfit::kFeedForwardWidth, width, plan.tp);
+  for (const std::int64_t width : expert_widths(config))
+    if (width % plan.tp != 0) return because(Misfit::kExpertWidth, width, plan.tp);
+  if (request.experts.balance == BalanceLossKind::kPooled && plan.pp * plan.virtual_stages > 1)
+    return because(Misfit::kPooledBalance, plan.pp * plan.virtual_stages);
   if (plan.sequence_parallel && plan.tp == 1) return because(Misfit::kSequenceParallel);
   if (plan.zero_stage != 0 && plan.zero_stage != 1) return because(Misfit::kZeroStage, plan.zero_stage);
   if (trains(request) && request.optimizer.kind == OptimizerKind::kSgdSai) {
@@ -126,7 +148,9 @@ Why why_plan(const ModelConfig& config, const StepRequest& request, const Plan& 
 
 // "gpt2 takes 1, 2, 3, 4, 6, 12": the tensor-parallel degrees that fit all that is split.
 std::string fitting_degrees(const ModelConfig& config) {
-  const std::int64_t common = std::gcd(std::gcd(config.heads, config.kv_heads), config.ffn_width);
+  std::int64_t common = std::gcd(config.heads, config.kv_heads);
+  for (const std::int64_t width : dense_widths(config)) common = std::gcd(common, width);
+  for (const std::int64_t width : expert_widths(config)) common = std::gcd(common, width);
   std::string degrees;
   for (std::int64_t degree = 1; degree <= common; ++degree)
     if (common % degree == 0) degrees += format("{}{}", degrees.empty() ? "" : ", ", degree);
@@ -203,6 +227,21 @@ Error error_of(const Infeasible& why, const ModelConfig& config, StepKind kind) 
       return usage_error(
           format("a feed-forward width of {} does not divide over {} tensor-parallel ranks", a, b),
           fitting_degrees(config));
+    case Misfit::kExpertWidth:
+      return usage_error(
+          format("an expert's width of {} does not divide over {} tensor-parallel ranks", a, b),
+          fitting_degrees(config));
+    case Misfit::kNoExperts:
+      return usage_error(format("{} has no experts: settings of experts do not apply to it", config.name));
+    case Misfit::kPaddedCapacity:
+      return usage_error("experts can be padded to a capacity only where there is one",
+                         "give the capacity as a multiple of the mean");
+    case Misfit::kCapacityFactor:
+      return usage_error("the capacity of an expert is a positive multiple of the mean");
+    case Misfit::kPooledBalance:
+      return usage_error(
+          format("the balance loss of all layers as one needs them on one stage, not on {}", a),
+          "take the loss of each layer");
     case Misfit::kSequenceParallel:
       return usage_error("sequence parallelism needs tensor parallelism",
                          "use several tensor-parallel ranks, or no sequence parallelism");

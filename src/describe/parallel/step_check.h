@@ -41,6 +41,11 @@ enum class Misfit : std::uint8_t {
   kHeads,                // heads; tensor-parallel ranks
   kKeyValueHeads,        // heads; tensor-parallel ranks
   kFeedForwardWidth,     // width; tensor-parallel ranks
+  kExpertWidth,          // likewise, of experts
+  kNoExperts,            // options of experts, for a model that has none
+  kPaddedCapacity,       // padded to a capacity that is not given
+  kCapacityFactor,       // below 0
+  kPooledBalance,        // stages
   kSequenceParallel,     // without tensor parallelism
   kZeroStage,            // stage
   kSgdSaiTensor,         // tensor-parallel ranks

@@ -137,6 +137,8 @@ class ProgramBuilder {
             .fused_attention = request_.fused_attention,
             .sampling = request_.sampling,
             .keeps_logits = request_.keeps_logits && mode != ForwardMode::kPrefill,
+            .experts = request_.experts,
+            .token_groups = plan_.micro_batches * plan_.dp,
             .token_limit = request_.token_limit};
   }
 
@@ -240,16 +242,31 @@ class ProgramBuilder {
     }
   }
 
-  // With several micro-batches the gradients and the loss are sums: they start from zero.
+  // With several micro-batches the gradients, the losses and what is counted are sums: they start from zero.
   static Graph clearing_graph(const std::vector<Graph>& graphs) {
     GraphBuilder builder;
     const auto phase = builder.in_phase(Phase::kOptimizer);
     const auto scope = builder.in_layer("optimizer");
     for (std::size_t g = 0; g + 1 < graphs.size(); ++g)  // all but the one that follows the chunks
-      for (const Tensor& tensor : graphs[g].tensors())
-        if (tensor.role == Role::kGradient || tensor.name == "loss")
-          fill(builder, builder.variable(tensor), 0);
+      for (const TensorId summed : summed_variables(graphs[g]))
+        if (!builder.graph().find_tensor(graphs[g].tensor(summed).name))
+          fill(builder, builder.variable(graphs[g].tensor(summed)), 0);
     return builder.take();
+  }
+
+  // In the order of the graph's tensors.
+  static std::vector<TensorId> summed_variables(const Graph& graph) {
+    std::vector<char> is_added_to(graph.tensors().size(), 0);
+    for (const Op& op : graph.ops())
+      for (const OpOutput& output : op.outputs)
+        if (output.accumulate) is_added_to[index(output.tensor)] = 1;
+    std::vector<TensorId> variables;
+    for (std::uint32_t t = 0; t < graph.tensors().size(); ++t) {
+      const Role role = graph.tensors()[t].role;
+      if (role == Role::kGradient || (role == Role::kMetric && is_added_to[t] != 0))
+        variables.push_back(TensorId{t});
+    }
+    return variables;
   }
 
   SectionId add_forward(const ForwardOptions& step, std::int64_t whole_tokens, std::string name) {

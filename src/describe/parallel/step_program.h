@@ -43,7 +43,8 @@ struct StepRequest {
   DType dtype = DType::kF32;
   bool fp8 = false;
   bool fused_attention = true;
-  bool sampling = false;  // prefill, decode, generate: draw tokens instead of taking the likeliest
+  ExpertOptions experts = {};  // of models that have them
+  bool sampling = false;       // prefill, decode, generate: draw tokens instead of taking the likeliest
   // And only tokens below this one: a tokenizer may have fewer than the model has room for. 0 means any.
   std::int64_t token_limit = 0;
   Recompute recompute = {};

@@ -21,7 +21,7 @@ bool has_equal_layers(const ModelConfig& config, const StepRequest& request, con
   const bool alike = recompute.granularity != Recompute::Granularity::kFull ||
                      (recompute.method == Recompute::Method::kUniform && recompute.layers == 1);
   return request.kind == StepKind::kTrain && plan.world_size() == 1 && alike && recompute.layers == 1 &&
-         config.layers > kMoreThanBuilt;
+         config.layers > kMoreThanBuilt && !has_mixed_layers(config);
 }
 
 // "model.layers.1.mlp.matmul" of block 1, for another block.

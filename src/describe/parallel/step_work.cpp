@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nadi/graph/op_definition.h"
+#include "nadi/graph/ops/grouped_matmul.h"
 #include "nadi/graph/ops/matmul.h"
 
 namespace nadi::inline describe {
@@ -10,8 +11,7 @@ namespace {
 
 // A product with batch axes is one of activations with each other: attention that is not fused.
 OpWorkKind kind_of(const Op& op, const OpCost& cost) {
-  if (op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0)
-    return op.block < 0 ? OpWorkKind::kHead : OpWorkKind::kLinear;
+  if (multiplies_weights(op)) return op.block < 0 ? OpWorkKind::kHead : OpWorkKind::kLinear;
   return cost.matrix > Flops{} ? OpWorkKind::kAttention : OpWorkKind::kOther;
 }
 
@@ -68,11 +68,13 @@ void add_op(StepWork& sum, const Graph& graph, const Op& op, std::int64_t times)
        .read = cost.read,
        .written = cost.written},
       times);
-  if (op.kind == OpKind::kMatmul) {
-    const MatmulExtents extents = matmul_extents(OpView{graph, op});
+  const bool grouped = cost.matrix > Flops{} && op.kind != OpKind::kMatmul && multiplies_weights(op);
+  if (op.kind == OpKind::kMatmul || grouped) {
+    const OpView view{graph, op};
+    const MatmulExtents extents = grouped ? grouped_matmul_extents(view) : matmul_extents(view);
     add_count(sum.products, {.phase = op.phase,
                              .dtype = graph.tensor(op.inputs[0]).dtype,
-                             .transpose_a = op.attributes.boolean("transpose_a"),
+                             .transpose_a = !grouped && op.attributes.boolean("transpose_a"),
                              .transpose_b = op.attributes.boolean("transpose_b"),
                              .batches = extents.batches,
                              .m = extents.m,

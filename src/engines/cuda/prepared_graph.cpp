@@ -18,6 +18,10 @@ namespace {
   if (op.kind == OpKind::kQuantizeFp8)
     throw environment_error(format("op '{}': products in fp8 are not computed on GPUs yet", op.name),
                             "use bf16");
+  if (definition(op.kind).op_class == OpClass::kCompute || op.kind == OpKind::kExchangeRows)
+    throw environment_error(
+        format("op '{}' ({}): layers with experts are not computed on GPUs yet", op.name, to_string(op.kind)),
+        "compute on the CPU");
   throw environment_error(format("op '{}' ({}) communicates with other ranks; there is only one rank",
                                  op.name, to_string(op.kind)),
                           "start as many ranks as the plan needs");

@@ -27,6 +27,11 @@ void require_megatron_form(const ModelConfig& config) {
                         format("an architecture of type '{}' has no form in Megatron-LM: {}",
                                architecture.model_type, why));
   };
+  if (architecture.experts())
+    throw input_error({.file = config.name},
+                      "Megatron-LM's checkpoints of experts are not read or written yet (its router and "
+                      "local_experts, or experts.linear_fc1 and linear_fc2)",
+                      "convert to or from a folder of Hugging Face");
   require(architecture.megatron.has_value(), "its description has no 'megatron'");
   require(parts.size() == 2 && parts[0].attention() && !parts[1].attention(),
           "a block there is attention and then a feed-forward layer");

@@ -67,7 +67,8 @@ class Generate : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, Generate,
                          testing::Values(architecture_named("gpt2"), architecture_named("llama"),
                                          architecture_named("mistral"), architecture_named("qwen2"),
-                                         architecture_named("qwen3")),
+                                         architecture_named("qwen3"), architecture_named("mixtral"),
+                                         architecture_named("qwen2_moe"), architecture_named("qwen3_moe")),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 const std::vector<GeneratorOptions> kWays{

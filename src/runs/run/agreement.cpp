@@ -31,6 +31,15 @@ double Agreement::sum(double value) const {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+std::vector<double> Agreement::sums(std::span<const double> values) const {
+  if (world_.size() == 1 || values.empty()) return {values.begin(), values.end()};
+  std::vector<double> gathered(values.size() * static_cast<std::size_t>(world_.size()));
+  world_.wait(world_.all_gather(kWorld, std::as_bytes(values), std::as_writable_bytes(std::span(gathered))));
+  std::vector<double> sums(values.size(), 0);
+  for (std::size_t i = 0; i < gathered.size(); ++i) sums[i % values.size()] += gathered[i];
+  return sums;
+}
+
 double Agreement::maximum(double value) const {
   return std::ranges::max(all(value));
 }

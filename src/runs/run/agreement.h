@@ -26,6 +26,7 @@ class Agreement {
   // In the order of the ranks: the same sum on all of them.
   std::int64_t sum(std::int64_t value) const;
   double sum(double value) const;
+  std::vector<double> sums(std::span<const double> values) const;  // of as many numbers on every rank
   double maximum(double value) const;
   std::vector<double> each(double value) const;  // by rank
   // That rank's value.

@@ -15,6 +15,7 @@ StepRequest training_request(const TrainOptions& options, std::int64_t micro_bat
           .seq_length = options.seq_length,
           .dtype = options.dtype,
           .fused_attention = options.fused_attention,
+          .experts = options.experts,
           .recompute = options.recompute,
           .optimizer = options.optimizer,
           .keeps_gradients = options.batches.has_value() && !options.batches->is_constant(),
@@ -26,7 +27,8 @@ StepRequest evaluation_request(const TrainOptions& options) {
           .batch_size = options.batch_size,
           .seq_length = options.seq_length,
           .dtype = options.dtype,
-          .fused_attention = options.fused_attention};
+          .fused_attention = options.fused_attention,
+          .experts = options.experts};
 }
 
 Plan with_micro_batches(Plan plan, std::int64_t micro_batches) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "nadi/base/error.h"
@@ -14,6 +15,7 @@
 #include "nadi/engine/engine.h"
 #include "nadi/graph/ops/cross_entropy.h"
 #include "nadi/model/dropout.h"
+#include "nadi/model/expert_names.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/run/agreement.h"
 #include "nadi/run/sharded_state.h"
@@ -38,6 +40,12 @@ Plan whole_batch_plan(Plan plan) {
 Plan gradient_plan(const Plan& plan) {
   return with_micro_batches(whole_batch_plan(plan), plan.virtual_stages > 1 ? plan.pp : 1);
 }
+
+// Where this rank has a parameter's gradient; nowhere: it is on another.
+struct GradientPlace {
+  const Tensor* gradient = nullptr;
+  std::int64_t first = 0, elements = 0;
+};
 
 class TokenRun {
  public:
@@ -86,6 +94,7 @@ class TokenRun {
     // Each rank of the last stage has the share of its own tokens; tensor-parallel ones have the same.
     const bool contributes = last_stage() && place_.tp == 0;
     result.loss = agreement_.sum(contributes ? engine_->scalar(ticket, "loss") : 0);
+    add_auxiliary_loss(ticket, result);
     for (const TokenPlace& place : request_.positions) result.logits.push_back(logits_of(place));
     if (!backward) return result;
 
@@ -96,6 +105,15 @@ class TokenRun {
   }
 
  private:
+  // Ranks have the share of their own tokens, or all of tensor-parallel ones the same.
+  void add_auxiliary_loss(Ticket ticket, TokenEvaluation& result) const {
+    if (config_.experts == 0) return;
+    const bool contributes =
+        engine_->find_variable("auxiliary_loss") != nullptr && (place_.tp == 0 || plan_.sequence_parallel);
+    result.auxiliary_loss = agreement_.sum(contributes ? engine_->scalar(ticket, "auxiliary_loss") : 0);
+    result.loss += config_.balance_coefficient * result.auxiliary_loss;
+  }
+
   bool last_stage() const { return place_.pp == plan_.pp - 1; }
   std::int64_t own_rows() const { return rows_ / plan_.dp; }
 
@@ -202,23 +220,45 @@ class TokenRun {
 
   // Reduced gradients are equal on all data- and context-parallel ranks, and on tensor-parallel ones where the
   // parameter is not split. Tied embeddings are on the first stage and on the last.
-  double own_squares(const std::string& parameter) const {
-    const Tensor* const gradient = engine_->find_variable(parameter + ".grad");
+  double own_squares(const std::string& parameter, const GradientPlace& place) const {
+    const Tensor* const gradient = place.gradient;
     if (gradient == nullptr || place_.dp != 0 || place_.cp != 0) return 0;
     if (place_.tp != 0 && gradient->shards.empty()) return 0;
     const bool has_copy = plan_.pp > 1 && last_stage() && config_.tied_embeddings &&
                           parameter == config_.architecture->word_embeddings();
     if (has_copy) return 0;
     double squares = 0;
-    for (const float value : engine_->read_all<float>(gradient->name))
-      squares += static_cast<double>(value) * static_cast<double>(value);
+    std::vector<float> values(static_cast<std::size_t>(place.elements));
+    engine_->read(gradient->name, place.first, std::as_writable_bytes(std::span(values)));
+    for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
     return squares;
+  }
+
+  // Of each parameter as files have it: experts' are in one variable.
+  std::map<std::string, GradientPlace> gradient_places() const {
+    constexpr std::string_view kSuffix = ".grad";
+    std::map<std::string, GradientPlace> places;
+    for (const Tensor* const variable : engine_->variables()) {
+      if (variable->role != Role::kGradient || !variable->name.ends_with(kSuffix)) continue;
+      const std::string parameter = variable->name.substr(0, variable->name.size() - kSuffix.size());
+      if (!is_of_every_expert(parameter)) {
+        places[parameter] = {.gradient = variable, .elements = variable->shape.elements()};
+        continue;
+      }
+      const std::int64_t experts = variable->shape[0], elements = variable->shape.elements() / experts;
+      for (std::int64_t expert = 0; expert < experts; ++expert)
+        places[name_of_expert(parameter, expert)] = {
+            .gradient = variable, .first = expert * elements, .elements = elements};
+    }
+    return places;
   }
 
   std::vector<GradientNorm> gradient_norms() const {
     std::vector<GradientNorm> norms;
+    std::map<std::string, GradientPlace> places = gradient_places();
     for (const WantedTensor& parameter : whole_parameters(config_))
-      norms.push_back({parameter.name, std::sqrt(agreement_.sum(own_squares(parameter.name)))});
+      norms.push_back(
+          {parameter.name, std::sqrt(agreement_.sum(own_squares(parameter.name, places[parameter.name])))});
     return norms;
   }
 

@@ -56,7 +56,8 @@ struct GradientNorm {
 
 struct TokenEvaluation {
   double loss = 0;
-  double auxiliary_loss = 0;                    // of models that have one; else 0
+  // Of models with experts whose configuration adds one, not yet times its coefficient: `loss` has it, times that. Else 0.
+  double auxiliary_loss = 0;
   std::int64_t targets = 0;                     // tokens that were asked for
   std::vector<std::vector<float>> logits = {};  // of each position, over the vocabulary
   std::vector<GradientNorm> gradients = {};     // in the order of the model; a tied layer has none of its own

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/train/expert_balance.h"
 
 namespace nadi::inline traces {
 struct RunTraceFiles;
@@ -39,7 +40,8 @@ struct StepReport {
   std::int64_t consumed_samples = 0;      // so far
   Bytes memory = {};                      // that this rank's engine holds
   double seconds = 0;
-  std::vector<StepPart> parts = {};  // in their order; empty unless TrainOptions::time_parts
+  std::optional<ExpertBalance> experts = {};  // of models that have them
+  std::vector<StepPart> parts = {};           // in their order; empty unless TrainOptions::time_parts
 };
 
 struct EvaluationReport {

@@ -128,6 +128,7 @@ class Trainer {
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
     load_programs();
+    if (options_.config.experts > 0) expert_loads_.emplace(options_.config, plan_, world_.rank(), *engine_);
     if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     if (megatron)
       state_files_->load_weights(*megatron);
@@ -298,6 +299,7 @@ class Trainer {
     report.loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0);
     report.seconds = agreement_.maximum(seconds_now() - *step_began_);
     step_began_.reset();
+    if (expert_loads_) report.experts = expert_loads_->of_last_step(agreement_);
     if (options_.time_parts)
       report.parts = {{"batch-generator", agreement_.each(done.fed.seconds)},
                       {"forward-backward", agreement_.each(done.forward_backward)},
@@ -326,6 +328,9 @@ class Trainer {
       events_->scalar("train/tokens_per_second", report.step,
                       static_cast<double>(done.fed.tokens) / report.seconds);
       if (report.loss_scale) events_->scalar("train/loss_scale", report.step, *report.loss_scale);
+      if (report.experts)
+        for (const auto& [name, value] : named_figures(*report.experts))
+          events_->scalar(name, report.step, value);
     }
     listener_.step(report);
     if (recorder_ && recorder_->end_step()) write_trace();
@@ -487,6 +492,7 @@ class Trainer {
   std::optional<StepUnderWay> under_way_;
   std::optional<double> step_began_;  // when the last one that is to be reported was, or feeding it began
   double loss_scale_ = 1;             // before the next step, where there is one
+  std::optional<ExpertLoads> expert_loads_;  // of models that have experts
   std::optional<RunRecorder> recorder_;
   bool in_profiler_range_ = false;
   std::optional<EventFile> events_;

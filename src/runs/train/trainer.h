@@ -72,6 +72,7 @@ struct TrainOptions {
   OptimizerOptions optimizer = {};
   Recompute recompute = {};
   bool fused_attention = true;
+  ExpertOptions experts = {};
   // For each data-parallel rank: samples at a time, and how many such micro-batches make a step.
   std::int64_t batch_size = 4;
   std::int64_t accumulation = 1;

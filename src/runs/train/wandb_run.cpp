@@ -148,6 +148,8 @@ void WandbRun::step(const StepReport& report) {
   put("train/learning_rate", report.learning_rate);
   if (report.grad_norm) put("train/grad_norm", *report.grad_norm);
   if (report.loss_scale) put("train/loss_scale", *report.loss_scale);
+  if (report.experts)
+    for (const auto& [name, value] : named_figures(*report.experts)) put(name, value);
   if (report.seconds > 0) put("train/tokens_per_second", static_cast<double>(report.tokens) / report.seconds);
   put("train/seconds", report.seconds);
   put("train/samples", static_cast<double>(report.consumed_samples));

@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/expert_flags.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
@@ -117,6 +118,12 @@ std::vector<StepFlag> recomputation_flags() {
   return flags;
 }
 
+std::vector<StepFlag> flags_of_experts() {
+  std::vector<StepFlag> flags;
+  for (FlagSpec& spec : expert_flags()) flags.push_back({std::move(spec), kWholeSequences});
+  return flags;
+}
+
 std::vector<StepFlag> split_flags() {
   std::vector<StepFlag> flags;
   flags.push_back({plan_file_flag(""), kTraining});
@@ -138,6 +145,7 @@ std::vector<StepFlag> all_step_flags() {
   append(size_flags(), "its size");
   append(split_flags(), "how it is split over ranks");
   append(computation_flags(), "how it is computed");
+  append(flags_of_experts(), "experts");
   append(recomputation_flags(), "training");
   append(training_flags(), "training");
   return all;
@@ -161,6 +169,7 @@ void fill_computation(const Flags& flags, StepQuestion& question) {
   if (const auto choice = flags.choice("--dtype")) question.dtype = kDTypes[*choice].second;
   question.fp8 = flags.given("--fp8");
   if (const auto choice = flags.choice("--attention")) question.fused_attention = *choice == kFusedAttention;
+  question.experts = resolve_experts(flags);
   OptimizerOptions& optimizer = question.optimizer;
   if (const auto choice = flags.choice("--optimizer")) optimizer.kind = kOptimizers[*choice];
   optimizer.weight_decay = flags.number("--weight-decay").value_or(optimizer.weight_decay);
@@ -211,6 +220,7 @@ void add_unsplit_step_flags(Flags& flags) {
   add(model_flags(), "the step");
   add(size_flags(), "the step");
   add(computation_flags(), "how it is computed");
+  add(flags_of_experts(), "experts");
   add(training_flags(), "training");
 }
 

@@ -56,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "error: typo.json:2:17: unknown model_type 'gpt5'\n"
                 "    2 |   \"model_type\": \"gpt5\"\n"
                 "      |                 ^^^^^^\n"
-                "  hint: did you mean 'gpt2'? known: gpt2, bert, llama, mistral, qwen2, qwen3\n"},
+                "  hint: did you mean 'gpt2'? known: gpt2, bert, llama, mistral, qwen2, qwen3, mixtral, "
+                "qwen2_moe, qwen3_moe\n"},
         Mistake{"nope/config.json", 3, "error: nope/config.json: no such file or folder"},
         Mistake{"gpt2 --batch-size 2 --global-batch-size 2", 2,
                 "error: --batch-size and --global-batch-size contradict each other\n"},

@@ -7,6 +7,7 @@
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/expert_flags.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/cli/sense_limits.h"
@@ -94,6 +95,7 @@ void add_training_flags(Flags& flags) {
               format("{}, with Megatron's flags {}", defaults.seed, kMegatronSeed));
   group.value("--device", "WHERE", device_help(), "cpu", {.choices = device_names()});
   for (FlagSpec& spec : math_flags()) group.add(std::move(spec));
+  for (FlagSpec& spec : expert_flags()) group.add(std::move(spec));
   group.value("--threads", "N", "threads of each rank", "one per core");
   group.toggle("--no-memory-check", "start even if less memory is free than the step needs");
 }

@@ -8,6 +8,7 @@
 #include "nadi/base/units.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/expert_flags.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/train_batches.h"
 #include "nadi/cli/train_files.h"
@@ -199,6 +200,7 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.optimizer = resolve_optimizer(flags, run.notes);
   options.recompute = resolve_recomputation(flags);
   options.fused_attention = resolve_fused_attention(flags);
+  options.experts = resolve_experts(flags);
   options.seq_length = flags.integer("--max-seq-length")
                            .value_or(std::min(longest_sequence(options.config), kDefaultTrainSeqLength));
   const TrainBatches batches = resolve_batches(flags, options.plan.dp, options.seq_length,

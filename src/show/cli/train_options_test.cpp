@@ -54,6 +54,25 @@ TEST(TrainOptionsOf, HowAStepIsComputed) {
   EXPECT_TRUE(resolve_for_tests("gpt2 --deterministic").options.math.deterministic);
 }
 
+TEST(TrainOptionsOf, Experts) {
+  EXPECT_EQ(resolve_for_tests("mixtral-tiny").options.experts, ExpertOptions{});
+  EXPECT_EQ(
+      resolve_for_tests("mixtral-tiny --moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 0.5 "
+                        "--moe-z-loss-coeff 0.25 --moe-expert-capacity-factor 1.5 "
+                        "--moe-pad-expert-input-to-capacity --moe-token-drop-policy position")
+          .options.experts,
+      (ExpertOptions{.balance = BalanceLossKind::kPerLayer,
+                     .balance_coefficient = 0.5,
+                     .z_coefficient = 0.25,
+                     .capacity_factor = 1.5,
+                     .padded = true,
+                     .drop_policy = DropPolicy::kPosition}));
+  EXPECT_EQ(refusal_for_tests("mixtral-tiny --moe-pad-expert-input-to-capacity"),
+            "--moe-pad-expert-input-to-capacity needs --moe-expert-capacity-factor");
+  EXPECT_EQ(refusal_for_tests("mixtral-tiny --moe-token-drop-policy probs"),
+            "--moe-token-drop-policy needs --moe-expert-capacity-factor");
+}
+
 TEST(TrainOptionsOf, WaysToComputeMayContradict) {
   EXPECT_EQ(refusal_for_tests("gpt2 --recompute selective --recompute-num-layers 2"),
             "--recompute-num-layers does not apply to --recompute selective | it goes with --recompute full");

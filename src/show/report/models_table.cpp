@@ -32,7 +32,7 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
                                 {"head_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"ffn_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"positions", "positions", CellKind::kCount, Shown::kIfRoom},
-                                {"vocabulary", "vocabulary", CellKind::kCount, Shown::kIfRoom},
+                                {"vocabulary", "vocab", CellKind::kCount, Shown::kIfRoom},
                                 {"tied_embeddings", "", CellKind::kYesNo, Shown::kToPrograms}}};
   for (const ModelConfig& config : models)
     table.rows.push_back({config.name, std::string(to_string(config.architecture)), config.layers,
@@ -44,12 +44,14 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
 ReportTable models_table(std::span<const ModelConfig> models) {
   ReportTable table = model_shapes_table(models);
   table.columns.push_back({"parameters", "parameters"});
+  table.columns.push_back({"active_parameters", "", CellKind::kCount, Shown::kToPrograms});
   table.columns.push_back({"bf16_bytes", "in bf16", CellKind::kBytes, Shown::kIfRoom});
   table.columns.push_back({"fp32_bytes", "", CellKind::kBytes, Shown::kToPrograms});
   table.columns.push_back({"attention_window", "", CellKind::kCount, Shown::kToPrograms});
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::int64_t parameters = model_parameters(models[i]);
     table.rows[i].emplace_back(parameters);
+    table.rows[i].emplace_back(active_parameters(models[i]));
     table.rows[i].emplace_back(size_in(DType::kBF16, parameters));
     table.rows[i].emplace_back(size_in(DType::kF32, parameters));
     table.rows[i].emplace_back(models[i].attention_window);
@@ -62,7 +64,18 @@ std::vector<std::string> model_shape_words(const ModelConfig& config) {
                                  format("width {},", with_thousands(config.width)),
                                  format("{} heads of {},", config.heads, config.head_width)};
   if (config.kv_heads != config.heads) words.push_back(format("{} key-value heads,", config.kv_heads));
-  words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
+  if (const std::int64_t sparse = sparse_layers(config); sparse > 0) {
+    words.push_back(
+        format("{} experts of {},", with_thousands(config.experts), with_thousands(config.expert_width)));
+    words.push_back(format("{} per token,", config.experts_per_token));
+    if (config.shared_expert_width > 0)
+      words.push_back(format("one of {} for all,", with_thousands(config.shared_expert_width)));
+    if (sparse < config.layers)
+      words.push_back(format("{} layers without, feed-forward {},", config.layers - sparse,
+                             with_thousands(config.ffn_width)));
+  } else {
+    words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
+  }
   words.push_back(format("{} positions,", with_thousands(config.positions)));
   if (config.attention_window > 0)
     words.push_back(format("attention window {},", with_thousands(config.attention_window)));

@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/printer.h"
 #include "nadi/model/dropout.h"
+#include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/rank_list.h"
 #include "nadi/report/flag_settings.h"
 #include "nadi/report/step_tables.h"
@@ -39,6 +40,15 @@ std::string dropout_word(const ModelConfig& config) {
     return format("{}", config.embedding_dropout);
   return format("{} of embeddings, {} of attention, {} of the residual stream", config.embedding_dropout,
                 config.attention_dropout, config.residual_dropout);
+}
+
+std::vector<std::string> parameter_words(const ModelConfig& config, std::int64_t parameters) {
+  std::vector<std::string> words{with_thousands(parameters)};
+  if (config.experts == 0) return words;
+  words.back() += ",";
+  words.push_back(
+      format("{} of them active: those that a token meets", with_thousands(active_parameters(config))));
+  return words;
 }
 
 std::string joined(const std::vector<std::int64_t>& numbers) {
@@ -118,7 +128,7 @@ void print_header(const StepAnswer& answer, const std::vector<FlagSetting>& sett
   console.out << console.heading(config.name) << '\n'
               << StepLine{"type", {std::string(to_string(config.architecture))}}
               << StepLine{"shape", model_shape_words(config)}
-              << StepLine{"parameters", {with_thousands(answer.model_parameters)}}
+              << StepLine{"parameters", parameter_words(config, answer.model_parameters)}
               << StepLine{"step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)}};
   if (const auto words = flags_that_are(true, settings); !words.empty())
     console.out << StepLine{"given", words};

@@ -89,6 +89,22 @@ std::string TrainLog::throughput_text() const {
                                   : text;
 }
 
+namespace {
+
+// ", auxiliary loss 1.0234, busiest expert 1.40 of the mean, 12 of 512 choices dropped"
+std::string experts_text(const ExpertBalance& balance) {
+  std::string text;
+  if (balance.auxiliary_loss > 0) text += format(", auxiliary loss {:.4f}", balance.auxiliary_loss);
+  if (balance.router_z_loss > 0) text += format(", z loss {:.4f}", balance.router_z_loss);
+  text += format(", busiest expert {:.2f} of the mean", balance.largest_over_mean);
+  if (balance.dropped > 0)
+    text += format(", {} of {} choices dropped", with_thousands(balance.dropped),
+                   with_thousands(balance.choices));
+  return text;
+}
+
+}  // namespace
+
 void TrainLog::step(const StepReport& report) {
   ++steps_since_line_;
   tokens_since_line_ += report.tokens;
@@ -112,10 +128,11 @@ void TrainLog::step(const StepReport& report) {
     return;
   const std::string scale = report.loss_scale ? format(", loss scale {}", *report.loss_scale) : "";
   const std::string norm = report.grad_norm ? format(", grad norm {:.3f}", *report.grad_norm) : "";
+  const std::string experts = report.experts ? experts_text(*report.experts) : "";
   line(lines_,
-       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}{}{}, {:.4g} s/step, {:.0f} tokens/s{}, {} left",
-              report.step, report.total_steps, report.epoch, report.loss, report.learning_rate, norm, scale,
-              seconds_since_line_ / static_cast<double>(steps_since_line_),
+       format("step {}/{}, epoch {}: loss {:.4f}{}, lr {:.3e}{}{}, {:.4g} s/step, {:.0f} tokens/s{}, {} left",
+              report.step, report.total_steps, report.epoch, report.loss, experts, report.learning_rate, norm,
+              scale, seconds_since_line_ / static_cast<double>(steps_since_line_),
               static_cast<double>(tokens_since_line_) / seconds_since_line_, throughput_text(),
               clock_text(left)));
   steps_since_line_ = 0;

@@ -16,6 +16,7 @@ CollectiveType collective_type(OpKind kind) {
       {OpKind::kBucketReduceScatter, CollectiveType::kReduceScatter},
       {OpKind::kBroadcast, CollectiveType::kBroadcast},
       {OpKind::kAllToAll, CollectiveType::kAllToAll},
+      {OpKind::kExchangeRows, CollectiveType::kAllToAll},
   };
   for (const auto& [known, type] : kTypes)
     if (known == kind) return type;

@@ -1,5 +1,7 @@
 #include "nadi/graph/ops/grouped_matmul.h"
 
+#include <algorithm>
+
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 
@@ -82,6 +84,22 @@ TensorId grouped_matmul(GraphBuilder& builder, const GroupedMatmulArgs& args) {
       {.kind = OpKind::kGroupedMatmul,
        .inputs = {args.a, args.b, args.counts},
        .attributes = {{"transpose_b", args.transpose_b}, {"rows_in_use", args.rows_in_use}}});
+}
+
+MatmulExtents grouped_matmul_extents(const OpView& op) {
+  const bool gradient = op.op.kind == OpKind::kGroupedMatmulGrad;
+  const std::size_t counts =
+      gradient ? std::size_t{grouped_matmul_grad_input::kCounts} : std::size_t{grouped_matmul_input::kCounts};
+  const std::int64_t experts = op.in(counts).elements();
+  const std::int64_t rows = std::max<std::int64_t>(op.attributes().integer("rows_in_use") / experts, 1);
+  if (!gradient) return {.batches = experts, .m = rows, .n = op.output(0).shape[1], .k = op.in(0)[1]};
+  const Shape& result = op.output(0).shape;
+  return {.batches = experts, .m = result[1], .n = result[2], .k = rows};
+}
+
+bool multiplies_weights(const Op& op) {
+  return (op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0) ||
+         op.kind == OpKind::kGroupedMatmul || op.kind == OpKind::kGroupedMatmulGrad;
 }
 
 OpDefinition grouped_matmul_definition() {

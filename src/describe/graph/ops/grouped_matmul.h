@@ -7,6 +7,8 @@
 #pragma once
 
 #include "nadi/graph/builder.h"
+#include "nadi/graph/op_definition.h"
+#include "nadi/graph/ops/matmul.h"
 
 namespace nadi::inline describe {
 
@@ -18,6 +20,11 @@ struct GroupedMatmulArgs {
   std::int64_t rows_in_use = 0;
 };
 TensorId grouped_matmul(GraphBuilder& builder, const GroupedMatmulArgs& args);
+
+// A product of experts, or the gradient of its weights, as so many products of the mean size.
+MatmulExtents grouped_matmul_extents(const OpView& op);
+// Whether an op is a product with weights: of all tokens, or of experts.
+bool multiplies_weights(const Op& op);
 
 // Of the gradient: b's is a^T dy, or dy^T a where b is transposed, of each expert's rows.
 namespace grouped_matmul_input {
