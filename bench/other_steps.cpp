@@ -176,4 +176,38 @@ void print_a10_step(const std::string& layer_times) {
       together, kMeasured, 100 * (together / kMeasured - 1));
 }
 
+// tp 4, micro-batches of 4, 16 sequences for each data-parallel rank, 4,096 tokens, distributed optimizer. Its
+// squared ReLU of 24,576 is a SwiGLU of 16,384 here, which has as many parameters and products.
+void print_nemotron_steps() {
+  struct Measured {
+    int nodes;
+    double seconds;
+  };
+  ModelConfig config = gpu_bench_model("llama-8b-4l").value();
+  config.name = "nemotron4-15b";
+  config.vocabulary = 256'000;
+  config.positions = 4096;
+  config.layers = 32;
+  config.width = 6144;
+  config.heads = 48;
+  config.ffn_width = 16'384;
+  for (const auto& [nodes, measured] : {Measured{2, 2.812}, Measured{4, 2.824}, Measured{8, 2.845},
+                                        Measured{16, 2.859}, Measured{128, 2.895}, Measured{256, 2.887}}) {
+    const Plan plan{.tp = 4, .dp = 2 * nodes, .sequence_parallel = true, .zero_stage = 1, .micro_batches = 4};
+    for (const char* name : {"megatron", "nadi"}) {
+      const Framework& framework = *find_framework(name);
+      const StepRequest request{
+          .batch_size = 16, .seq_length = 4096, .dtype = DType::kBF16, .layout = framework.layout};
+      SimulationOptions options{.overlap = framework.overlap, .keep_times = false};
+      options.overlap.gradient_dtype = DType::kBF16;
+      const double predicted = to_seconds(simulate_step(StagePrograms(config, request, plan),
+                                                        *find_cluster(format("dgx-h100x{}", nodes)), options)
+                                              .iteration_time);
+      std::printf(
+          "H100, Nemotron-4 15B on %d nodes of 8, as %s: predicted %.3f s, measured %.3f s, %+.1f%%\n", nodes,
+          name, predicted, measured, 100 * (predicted / measured - 1));
+    }
+  }
+}
+
 }  // namespace nadi

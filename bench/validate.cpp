@@ -183,6 +183,7 @@ int run(int argc, char** argv) {
   h200.constants = kCapturedConstants;
   print_device(h200, true, given("--fit"));
   print_a10_step(folder + "/../fasop/known_cost_all.csv");
+  print_nemotron_steps();
   if (!std::filesystem::exists(folder + "/iteration_times.csv")) {
     print_memory({});
     std::printf("skipped: no published measurements in %s\n", folder.c_str());

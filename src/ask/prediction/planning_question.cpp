@@ -6,7 +6,6 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/parallel/step_check.h"
-#include "nadi/plan/plan_front.h"
 #include "nadi/prediction/plan_limits.h"
 #include "nadi/prediction/planning_figures.h"
 #include "nadi/sim/layer_times.h"

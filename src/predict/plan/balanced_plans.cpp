@@ -81,11 +81,7 @@ BalancedPlans::Found BalancedPlans::run(
     devices += nodes[kind] * question_.cluster.kinds[kind].devices;
   for (const PlanSetting& grid : plan_grids(question_, devices)) {
     if (stop && stop()) break;
-    const StageMakes makes = stage_makes(question_.cluster, nodes,
-                                         {.ranks = grid.ranks_per_stage(),
-                                          .tp = grid.plan.tp,
-                                          .stages = grid.plan.pp,
-                                          .all_devices = !question_.space.unused_devices});
+    const StageMakes makes = stage_makes(question_, grid, nodes);
     const auto counts = node_counts(makes, nodes);
     if (std::ranges::find(counts, nodes) == counts.end()) continue;
     const std::vector<std::vector<std::int32_t>> orders = orders_of_runs(makes, nodes, kMostRunOrders);

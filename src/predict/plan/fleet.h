@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -60,5 +61,16 @@ Fleet read_fleet(const std::filesystem::path& path);
 
 // question.cluster is of no account. question.limits hold for every point.
 FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options);
+
+// A front of time and money by the simulator's times, of plans that are on one by estimate.
+struct ConfirmedFront {
+  std::vector<RankedPlan> best;    // fastest first: each is cheaper than all before it
+  std::vector<RankedPlan> behind;  // plans that others beat in both, and plans without a price; by time
+};
+
+// Plans without a simulated time are simulated. `go_on` is called before each with how many are done, of how
+// many; where it says no, the rest keep their estimates.
+ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedPlan> plans,
+                               const std::function<bool(std::int64_t, std::int64_t)>& go_on);
 
 }  // namespace nadi::inline predict

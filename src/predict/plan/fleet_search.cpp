@@ -43,13 +43,13 @@ std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& 
   return mixes;
 }
 
-Nanoseconds time_of(const FleetPoint& point) {
-  return point.plan.simulated.value_or(point.plan.estimate.iteration);
+Nanoseconds time_of(const RankedPlan& plan) {
+  return plan.simulated.value_or(plan.estimate.iteration);
 }
 
 double dollars_of(const FleetPoint& point) {
   const double estimated = *point.plan.estimate.dollars_per_step;
-  return estimated * static_cast<double>(time_of(point).count()) /
+  return estimated * static_cast<double>(time_of(point.plan).count()) /
          static_cast<double>(point.plan.estimate.iteration.count());
 }
 
@@ -58,7 +58,7 @@ std::vector<std::size_t> front_of(const std::vector<FleetPoint>& points) {
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].plan.estimate.dollars_per_step) order.push_back(i);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    const Nanoseconds of_a = time_of(points[a]), of_b = time_of(points[b]);
+    const Nanoseconds of_a = time_of(points[a].plan), of_b = time_of(points[b].plan);
     return of_a != of_b ? of_a < of_b : dollars_of(points[a]) < dollars_of(points[b]);
   });
   std::vector<std::size_t> front;
@@ -210,6 +210,26 @@ class FleetSearch {
 
 FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options) {
   return FleetSearch(question, fleet, options).run();
+}
+
+ConfirmedFront confirmed_front(const PlanQuestion& question, std::vector<RankedPlan> plans,
+                               const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
+  std::int64_t done = 0;
+  for (RankedPlan& plan : plans) {
+    if (!go_on(done++, std::ssize(plans))) break;
+    if (!plan.simulated) plan.simulated = simulate_plan(question, plan.candidate).iteration_time;
+  }
+  std::ranges::stable_sort(plans, {}, time_of);
+  ConfirmedFront front;
+  std::optional<double> least;
+  for (RankedPlan& plan : plans) {
+    const std::optional<double> hourly = dollars_per_hour(question.cluster, plan.candidate.nodes);
+    const double dollars = hourly.value_or(0) * static_cast<double>(time_of(plan).count());
+    const bool better = hourly && (!least || dollars < *least);
+    if (better) least = dollars;
+    (better ? front.best : front.behind).push_back(std::move(plan));
+  }
+  return front;
 }
 
 }  // namespace nadi::inline predict

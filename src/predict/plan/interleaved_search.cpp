@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "nadi/plan/partition_bound.h"
+#include "nadi/plan/plan_space.h"
 
 namespace nadi::inline predict {
 namespace {
@@ -120,13 +121,7 @@ class InterleavedSearch {
       }
       --of_stage[static_cast<std::size_t>(longest)];
     }
-    const std::int64_t per_stage = chunks_ / stages_;
-    std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks_));
-    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-      const std::int64_t n = of_stage[static_cast<std::size_t>(chunk % stages_)], number = chunk / stages_;
-      layers[static_cast<std::size_t>(chunk)] = n / per_stage + (number < n % per_stage ? 1 : 0);
-    }
-    return layers;
+    return spread_over_chunks(of_stage, chunks_ / stages_);
   }
 
   std::int64_t evaluate(std::span<const std::int64_t> layers) {

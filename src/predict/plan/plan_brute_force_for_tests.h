@@ -60,6 +60,14 @@ inline PlanQuestion question_of(const Cluster& cluster, std::int64_t layers, std
   return question;
 }
 
+// Those of all grids.
+inline std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices) {
+  std::vector<PlanSetting> all;
+  for (const PlanSetting& grid : plan_grids(question, devices))
+    for (const PlanSetting& setting : settings_of(question, grid)) all.push_back(setting);
+  return all;
+}
+
 class EveryPlan {
  public:
   using Visit = std::function<bool(const PlanCandidate&)>;  // false means no more

@@ -189,12 +189,6 @@ class KnobChanges {
   PlanSpace around_;
 };
 
-Bytes fullest_memory(const PlanEstimate& estimate) {
-  Bytes most;
-  for (const StageEstimate& stage : estimate.stages) most = std::max(most, stage.memory);
-  return most;
-}
-
 bool same_plan(const PlanCandidate& a, const PlanCandidate& b) {
   return a.plan.tp == b.plan.tp && a.plan.dp == b.plan.dp && a.plan.pp == b.plan.pp &&
          a.plan.sequence_parallel == b.plan.sequence_parallel && a.plan.zero_stage == b.plan.zero_stage &&
@@ -232,7 +226,8 @@ PlanExplanation explain_plan(const PlanQuestion& question, const RankedPlan& pla
       if (same_plan(answer.plans[0].candidate, plan.candidate)) continue;
       // A choice without effect, as selective recomputation of fused attention.
       if (answer.plans[0].estimate.iteration == plan.estimate.iteration &&
-          fullest_memory(answer.plans[0].estimate) == fullest_memory(plan.estimate))
+          objective_of(PlanObjective::kMemory, answer.plans[0].estimate) ==
+              objective_of(PlanObjective::kMemory, plan.estimate))
         continue;
       alternative.plan = std::move(answer.plans[0]);
     } else if (answer.nearest) {

@@ -1,3 +1,4 @@
+#include "nadi/base/embedded_file.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cluster/cluster_values.h"
@@ -9,6 +10,9 @@
 #include "nadi/plan/plan_search.h"
 
 namespace nadi::inline predict {
+
+std::span<const EmbeddedFile> plan_share_files();
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,6 +154,10 @@ std::string plan_file_text(const PlanFile& file, const fs::path& path) {
 
 void write_plan_file(const PlanFile& file, const fs::path& path, Overwrite overwrite) {
   write_atomically(path, plan_file_text(file, path), overwrite);
+}
+
+std::string_view plan_schema() {
+  return embedded_text(plan_share_files(), "plan.schema");
 }
 
 }  // namespace nadi::inline predict

@@ -1,7 +1,7 @@
 #include "nadi/plan/plan_space.h"
 
 #include <algorithm>
-#include <iterator>
+#include <numeric>
 
 #include "nadi/parallel/step_check.h"
 
@@ -41,112 +41,30 @@ struct SettingSchedule {
   std::int64_t virtual_stages = 1;
 };
 
-class GridList {
- public:
-  GridList(const PlanQuestion& question, std::int64_t devices) : question_(question), devices_(devices) {}
-
-  std::vector<PlanSetting> run() {
-    // More stages than layers, besides one with the embedding and one with the head alone, have nothing to
-    // do.
-    const std::int64_t most_stages = question_.config.layers + 2;
-    for (const std::int64_t tp : tensor_degrees(question_))
-      for (const std::int64_t dp : asked_or(question_.space.dp, divisors_of(question_.global_batch_size))) {
-        if (tp < 1 || dp < 1 || tp > devices_ / dp || question_.global_batch_size % dp != 0) continue;
-        std::vector<std::int64_t> stages;
-        for (std::int64_t pp = 1; pp <= std::min(most_stages, devices_ / (tp * dp)); ++pp)
-          stages.push_back(pp);
-        for (const std::int64_t pp : asked_or(question_.space.pp, stages)) {
-          if (pp < 1 || pp > devices_ / (tp * dp)) continue;
-          if (!question_.space.unused_devices && tp * dp * pp != devices_) continue;
-          add_degrees({.tp = tp, .dp = dp, .pp = pp});
-        }
-      }
-    return std::move(grids_);
+std::vector<SettingSchedule> schedules_of(const PlanQuestion& question, const Plan& plan) {
+  const auto asked = [&](ScheduleKind kind) {
+    const auto& kinds = question.space.schedules;
+    return kinds.empty() || std::ranges::find(kinds, kind) != kinds.end();
+  };
+  const std::vector<std::int64_t>& counts = question.space.virtual_stages;
+  const bool one_chunk = counts.empty() || std::ranges::find(counts, 1) != counts.end();
+  std::vector<SettingSchedule> found;
+  const bool differ = plan.pp > 1 && plan.micro_batches > 1;
+  if (one_chunk && asked(ScheduleKind::k1F1B)) found.push_back({ScheduleKind::k1F1B});
+  if (one_chunk && asked(ScheduleKind::kGPipe) && (differ || found.empty()))
+    found.push_back({ScheduleKind::kGPipe});
+  if (!asked(ScheduleKind::kInterleaved) || plan.pp < 2 || plan.micro_batches % plan.pp != 0) return found;
+  // As few as leave the largest chunk of an even partition so many layers: more only make chunks empty.
+  std::vector<std::int64_t> chunks;
+  for (std::int64_t most = question.config.layers; most >= 1; --most) {
+    const std::int64_t count = (question.config.layers + plan.pp * most - 1) / (plan.pp * most);
+    if (count > 1 && count * plan.pp <= question.config.layers && (chunks.empty() || count > chunks.back()))
+      chunks.push_back(count);
   }
-
- private:
-  void add_degrees(const Plan& degrees) {
-    const std::int64_t batch = question_.global_batch_size / degrees.dp;
-    for (const std::int64_t size : asked_or(question_.space.micro_batch_sizes, divisors_of(batch))) {
-      if (size < 1 || batch % size != 0) continue;
-      Plan plan = degrees;
-      plan.micro_batches = batch / size;
-      grids_.push_back({.plan = plan, .micro_batch_size = size});
-    }
-  }
-
-  const PlanQuestion& question_;
-  const std::int64_t devices_;
-  std::vector<PlanSetting> grids_;
-};
-
-class SettingList {
- public:
-  SettingList(const PlanQuestion& question, const PlanSetting& grid)
-      : question_(question), grid_(grid), recompute_(recomputations(question)) {}
-
-  std::vector<PlanSetting> run() {
-    Plan plan = grid_.plan;
-    for (const SettingSchedule& schedule : schedules_of(plan)) {
-      plan.schedule = schedule.kind;
-      plan.virtual_stages = schedule.virtual_stages;
-      add_options(plan, grid_.micro_batch_size);
-    }
-    return std::move(settings_);
-  }
-
- private:
-  std::vector<SettingSchedule> schedules_of(const Plan& plan) const {
-    const auto asked = [&](ScheduleKind kind) {
-      const auto& kinds = question_.space.schedules;
-      return kinds.empty() || std::ranges::find(kinds, kind) != kinds.end();
-    };
-    const bool one_chunk =
-        question_.space.virtual_stages.empty() ||
-        std::ranges::find(question_.space.virtual_stages, 1) != question_.space.virtual_stages.end();
-    std::vector<SettingSchedule> found;
-    const bool differ = plan.pp > 1 && plan.micro_batches > 1;
-    if (one_chunk && asked(ScheduleKind::k1F1B)) found.push_back({ScheduleKind::k1F1B});
-    if (one_chunk && asked(ScheduleKind::kGPipe) && (differ || found.empty()))
-      found.push_back({ScheduleKind::kGPipe});
-    if (!asked(ScheduleKind::kInterleaved) || plan.pp < 2 || plan.micro_batches % plan.pp != 0) return found;
-    // As few as leave the largest chunk of an even partition so many layers: more only make chunks empty.
-    std::vector<std::int64_t> chunks;
-    for (std::int64_t most = question_.config.layers; most >= 1; --most) {
-      const std::int64_t count = (question_.config.layers + plan.pp * most - 1) / (plan.pp * most);
-      if (count > 1 && count * plan.pp <= question_.config.layers &&
-          (chunks.empty() || count > chunks.back()))
-        chunks.push_back(count);
-    }
-    for (const std::int64_t count : asked_or(question_.space.virtual_stages, chunks))
-      if (count > 1) found.push_back({ScheduleKind::kInterleaved, count});
-    return found;
-  }
-
-  void add_options(Plan plan, std::int64_t micro_batch_size) {
-    const std::vector<std::int64_t> zero =
-        plan.dp > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
-    const std::vector<bool> sequence =
-        plan.tp > 1 ? std::vector<bool>{false, true} : std::vector<bool>{false};
-    for (const std::int64_t stage : asked_or(question_.space.zero_stages, zero))
-      for (const bool parallel : asked_or(question_.space.sequence_parallel, sequence)) {
-        // What was asked for and does nothing on one rank is no other plan.
-        plan.zero_stage = plan.dp > 1 ? stage : 0;
-        plan.sequence_parallel = plan.tp > 1 && parallel;
-        for (const Recompute& recompute : recompute_) {
-          const PlanSetting setting{
-              .plan = plan, .micro_batch_size = micro_batch_size, .recompute = recompute};
-          if (!why_infeasible(question_.config, request_of(question_, candidate_of(setting, {})), plan))
-            settings_.push_back(setting);
-        }
-      }
-  }
-
-  const PlanQuestion& question_;
-  const PlanSetting& grid_;
-  const std::vector<Recompute> recompute_;
-  std::vector<PlanSetting> settings_;
-};
+  for (const std::int64_t count : asked_or(counts, chunks))
+    if (count > 1) found.push_back({ScheduleKind::kInterleaved, count});
+  return found;
+}
 
 }  // namespace
 
@@ -162,20 +80,61 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
 }
 
 std::vector<PlanSetting> plan_grids(const PlanQuestion& question, std::int64_t devices) {
-  return GridList(question, devices).run();
+  std::vector<PlanSetting> grids;
+  const std::int64_t global_batch = question.global_batch_size;
+  // More stages than layers, besides one with the embedding and one with the head alone, have nothing to do.
+  const std::int64_t most_stages = question.config.layers + 2;
+  for (const std::int64_t tp : tensor_degrees(question))
+    for (const std::int64_t dp : asked_or(question.space.dp, divisors_of(global_batch))) {
+      if (tp < 1 || dp < 1 || tp > devices / dp || global_batch % dp != 0) continue;
+      std::vector<std::int64_t> stages(static_cast<std::size_t>(std::min(most_stages, devices / (tp * dp))));
+      std::iota(stages.begin(), stages.end(), std::int64_t{1});
+      const std::int64_t batch = global_batch / dp;
+      for (const std::int64_t pp : asked_or(question.space.pp, stages)) {
+        if (pp < 1 || pp > devices / (tp * dp)) continue;
+        if (!question.space.unused_devices && tp * dp * pp != devices) continue;
+        for (const std::int64_t size : asked_or(question.space.micro_batch_sizes, divisors_of(batch)))
+          if (size >= 1 && batch % size == 0)
+            grids.push_back({.plan = {.tp = tp, .dp = dp, .pp = pp, .micro_batches = batch / size},
+                             .micro_batch_size = size});
+      }
+    }
+  return grids;
 }
 
 std::vector<PlanSetting> settings_of(const PlanQuestion& question, const PlanSetting& grid) {
-  return SettingList(question, grid).run();
+  std::vector<PlanSetting> settings;
+  PlanSetting setting = grid;
+  Plan& plan = setting.plan;
+  const std::vector<Recompute> recompute = recomputations(question);
+  const std::vector<std::int64_t> zero =
+      plan.dp > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
+  const std::vector<bool> sequence = plan.tp > 1 ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  for (const SettingSchedule& schedule : schedules_of(question, plan)) {
+    plan.schedule = schedule.kind;
+    plan.virtual_stages = schedule.virtual_stages;
+    for (const std::int64_t stage : asked_or(question.space.zero_stages, zero))
+      for (const bool parallel : asked_or(question.space.sequence_parallel, sequence)) {
+        // What was asked for and does nothing on one rank is no other plan.
+        plan.zero_stage = plan.dp > 1 ? stage : 0;
+        plan.sequence_parallel = plan.tp > 1 && parallel;
+        for (const Recompute& choice : recompute) {
+          setting.recompute = choice;
+          if (!why_infeasible(question.config, request_of(question, candidate_of(setting, {})), plan))
+            settings.push_back(setting);
+        }
+      }
+  }
+  return settings;
 }
 
-std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices) {
-  std::vector<PlanSetting> all;
-  for (const PlanSetting& grid : plan_grids(question, devices)) {
-    std::vector<PlanSetting> settings = settings_of(question, grid);
-    std::ranges::move(settings, std::back_inserter(all));
-  }
-  return all;
+StageMakes stage_makes(const PlanQuestion& question, const PlanSetting& setting,
+                       std::span<const std::int32_t> nodes) {
+  return stage_makes(question.cluster, nodes,
+                     {.ranks = setting.ranks_per_stage(),
+                      .tp = setting.plan.tp,
+                      .stages = setting.plan.pp,
+                      .all_devices = !question.space.unused_devices});
 }
 
 std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,

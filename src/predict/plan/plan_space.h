@@ -1,7 +1,8 @@
 // The plans that a question allows, as far as they do not depend on where stages are placed: degrees,
 // micro-batch, recomputation, ZeRO, sequence parallelism, schedule and virtual stages.
 //
-//   for (const PlanSetting& setting : plan_settings(question, devices)) ...
+//   for (const PlanSetting& grid : plan_grids(question, devices))
+//     for (const PlanSetting& setting : settings_of(question, grid)) ...
 //
 // Every setting fits the model: why_infeasible() has nothing against it. Settings that are the same thing by
 // another name are left out: GPipe without a pipeline or with one micro-batch, ZeRO without data parallelism,
@@ -14,6 +15,7 @@
 
 #include "nadi/graph/gradient.h"
 #include "nadi/parallel/plan.h"
+#include "nadi/plan/placement_orders.h"
 #include "nadi/plan/plan_candidate.h"
 #include "nadi/plan/plan_question.h"
 
@@ -33,8 +35,10 @@ struct PlanSetting {
 std::vector<PlanSetting> plan_grids(const PlanQuestion& question, std::int64_t devices);
 // The settings with the degrees and the micro-batch size of a grid.
 std::vector<PlanSetting> settings_of(const PlanQuestion& question, const PlanSetting& grid);
-// Those of all grids.
-std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices);
+
+// What the stages of a setting can be made of, with these nodes by kind.
+StageMakes stage_makes(const PlanQuestion& question, const PlanSetting& setting,
+                       std::span<const std::int32_t> nodes);
 
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
                            std::vector<std::int64_t> partition = {});

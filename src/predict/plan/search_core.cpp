@@ -34,12 +34,7 @@ constexpr double kNarrowGap = 0.01;
 // Whether some placement of the stages takes all of these nodes.
 bool can_use_all(const PlanQuestion& question, const PlanSetting& grid,
                  const std::vector<std::int32_t>& nodes) {
-  const StageMakes makes = stage_makes(question.cluster, nodes,
-                                       {.ranks = grid.ranks_per_stage(),
-                                        .tp = grid.plan.tp,
-                                        .stages = grid.plan.pp,
-                                        .all_devices = !question.space.unused_devices});
-  const auto counts = node_counts(makes, nodes);
+  const auto counts = node_counts(stage_makes(question, grid, nodes), nodes);
   return std::ranges::find(counts, nodes) != counts.end();
 }
 
@@ -127,13 +122,7 @@ void SearchCore::add_tasks(std::vector<Task>& tasks, const PlanSetting& setting,
   const bool by_price = !request.dollars_per_hour && (question_.objective == PlanObjective::kCost ||
                                                       question_.limits.dollars_per_million_tokens);
   std::vector<std::vector<std::int32_t>> node_sets{request.nodes};
-  if (by_price)
-    node_sets = node_counts(stage_makes(question_.cluster, request.nodes,
-                                        {.ranks = setting.ranks_per_stage(),
-                                         .tp = setting.plan.tp,
-                                         .stages = setting.plan.pp,
-                                         .all_devices = !question_.space.unused_devices}),
-                            request.nodes);
+  if (by_price) node_sets = node_counts(stage_makes(question_, setting, request.nodes), request.nodes);
   for (std::vector<std::int32_t>& nodes : node_sets) {
     Task task{.setting = setting, .nodes = std::move(nodes)};
     if (const auto price = request.dollars_per_hour ? request.dollars_per_hour : price_of(task.nodes))

@@ -197,13 +197,7 @@ void SettingSearch::add_embedding(Placed& placed) const {
 SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   tables_ = nullptr;  // those of another setting
   const Plan& plan = request.setting.plan;
-  Placed placed{
-      .makes = stage_makes(question_.cluster, request.nodes,
-                           {.ranks = request.setting.ranks_per_stage(),
-                            .tp = plan.tp,
-                            .stages = plan.pp,
-                            .all_devices = !question_.space.unused_devices}),
-  };
+  Placed placed{.makes = stage_makes(question_, request.setting, request.nodes)};
   if (placed.makes.makes.empty()) return placed;
   if (request.few_orders && plan.virtual_stages == 1) placed.orders = few_orders(placed.makes, request.nodes);
   if (placed.orders.empty())

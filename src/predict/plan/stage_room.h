@@ -3,7 +3,7 @@
 //
 //   const StageRoom room = stage_room(question, estimator, {.setting = setting, .makes = makes});
 //   if (!room.holds(question.config.layers)) ...
-//   room.most(stage, make)
+//   room.most_layers[stage * makes + make]
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,6 @@ struct StageRoom {
   std::int64_t makes = 0;
   std::vector<std::int64_t> most_layers = {};  // by stage and make; below 0 means not even none fit
 
-  std::int64_t most(std::int64_t stage, std::int64_t make) const {
-    return most_layers[static_cast<std::size_t>(stage * makes + make)];
-  }
   // Whether all layers have a place if every stage were of the make with the most room.
   bool holds(std::int64_t layers) const;
 };
