@@ -93,8 +93,8 @@ TEST(Assumptions, RefusesWhatMakesNoSense) {
     return "";
   };
   EXPECT_THAT(refusal({.step = {.model = "gpt2"}}), HasSubstr("no hardware"));
-  EXPECT_THAT(refusal({.step = {.model = "gpt2"}, .on = {.cluster = "h100", .framework = "megatron"}}),
-              HasSubstr("unknown framework 'megatron'"));
+  EXPECT_THAT(refusal({.step = {.model = "gpt2"}, .on = {.cluster = "h100", .framework = "megatron-2020"}}),
+              HasSubstr("unknown framework 'megatron-2020'"));
   EXPECT_THAT(refusal({.step = {.model = "gpt2", .kind = StepKind::kPrefill},
                        .on = {.cluster = "h100", .framework = "nadi"}}),
               HasSubstr("does not apply to a step of kind prefill"));
