@@ -162,5 +162,39 @@ TEST(StepProgram, GradientsAreReducedWhileTheBackwardPassGoesOn) {
   EXPECT_NE(std::find(first_reduction, schedule.end(), "backward 1"), schedule.end());
 }
 
+// As Megatron-LM does with --overlap-param-gather: what a step has updated is gathered by the next one, first the
+// parameters that its forward pass needs first.
+TEST(StepProgram, ParametersAreGatheredBeforeTheirUse) {
+  StepRequest request{.batch_size = 2, .seq_length = 16};
+  request.layout = {.bucket_elements = 30'000'000, .gathers = GatherTime::kBeforeUse};
+  const Plan plan{.dp = 2, .zero_stage = 1, .micro_batches = 2};
+  const Program program = build_step(*find_built_in_model("gpt2"), request, plan, 0);
+  const std::vector<std::string> schedule = schedule_of(program);
+  const auto gathers = static_cast<std::size_t>(
+      std::ranges::count_if(schedule, [](const std::string& s) { return s.starts_with("gather_"); }));
+  // Vectors, the blocks' matrices in three buckets, the last of them with the embeddings.
+  EXPECT_GE(gathers, 4u);
+  std::vector<std::string> first;
+  for (std::size_t i = 0; i < gathers; ++i) {
+    EXPECT_TRUE(schedule[i].starts_with("gather_")) << schedule[i];
+    const Section& section = program.section(program.instructions[i].section);
+    const Graph& graph = program.graph_of(section);
+    ASSERT_EQ(section.end_op, section.first_op + 1);
+    const Op& op = graph.ops()[section.first_op];
+    EXPECT_EQ(op.kind, OpKind::kBucketAllGather);
+    for (const OpOutput& output : op.outputs) first.push_back(graph.tensor(output.tensor).name);
+  }
+  // The embeddings come before the last block, which the forward pass needs last.
+  const auto place = [&](const char* name) { return std::ranges::find(first, name) - first.begin(); };
+  EXPECT_LT(place("transformer.wte.weight"), place("transformer.h.11.mlp.c_fc.weight"));
+  EXPECT_LT(place("transformer.h.11.mlp.c_fc.weight"), std::ssize(first));
+  for (const Instruction& instruction : program.instructions) {
+    const Section& section = program.section(instruction.section);
+    if (section.name != "optimizer") continue;
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
+      EXPECT_NE(program.graph_of(section).ops()[i].kind, OpKind::kBucketAllGather);
+  }
+}
+
 }  // namespace
 }  // namespace nadi::inline describe

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "nadi/base/error.h"
@@ -166,6 +167,32 @@ TEST(Simulation, InterleavedStagesThatStopForMessagesMeetWithoutWaiting) {
                 1e-6)
         << stages;
   }
+}
+
+// Gathers after the update have nothing beside them; before the forward pass, all but those of what it needs first.
+TEST(Simulation, ParametersGatheredBeforeTheirUseHideBehindTheForwardPass) {
+  const Plan plan{.dp = 2, .zero_stage = 1};
+  const Cluster cluster = cluster_for_tests(1, 2);
+  StepRequest request{.batch_size = 1, .seq_length = 16};
+  request.layout.bucket_elements = 1;  // a gather for each parameter
+  std::array<Nanoseconds, 2> times;
+  std::array<CommunicationShare, 2> gathers;
+  for (const GatherTime when : {GatherTime::kAfterUpdate, GatherTime::kBeforeUse}) {
+    request.layout.gathers = when;
+    const auto at = static_cast<std::size_t>(when);
+    const SimulationResult result =
+        simulate_step({tiny_model(architecture_named("gpt2"), 8), request, plan}, cluster, {});
+    times[at] = result.iteration_time;
+    for (const CommunicationShare& share : result.class_of(Rank{0}).breakdown.communication)
+      if (share.op == "bucket_all_gather") gathers[at] = share;
+  }
+  const auto& [after, before] = gathers;
+  EXPECT_EQ(before.count, after.count);
+  EXPECT_EQ(before.busy, after.busy);
+  EXPECT_GT(after.exposed.count(), after.busy.count() * 9 / 10)
+      << "an update of the next bucket runs beside a gather";
+  EXPECT_LT(before.exposed, after.exposed);
+  EXPECT_EQ(times[0] - times[1], after.exposed - before.exposed);
 }
 
 TEST(Simulation, AStragglerHoldsUpItsGroup) {
