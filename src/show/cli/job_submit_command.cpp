@@ -7,21 +7,17 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
-#include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/finished_run.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job_files/job_file.h"
 #include "nadi/job_files/old_settings.h"
-#include "nadi/job_scripts/local_script.h"
-#include "nadi/job_scripts/rank_function.h"
-#include "nadi/job_scripts/slurm_script.h"
 #include "nadi/megatron/planned_job.h"
 #include "nadi/model/config_file.h"
 #include "nadi/process/find_program.h"
 #include "nadi/report/job_failure.h"
+#include "nadi/report/submitted_job_report.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
@@ -126,53 +122,6 @@ JobFile resolve(const Flags& flags, Console& console) {
   check_job(job);
   for (const std::string& text : lost_steps_of(job)) console.warnings() << "warning: " << text << "\n";
   return job;
-}
-
-std::vector<std::string> scripts_of(const JobFile& job) {
-  std::vector<std::string> texts;
-  switch (job.scheduler) {
-    case SchedulerKind::kLocal:
-      texts.push_back(local_script(job));
-      break;
-    case SchedulerKind::kSlurm:
-      for (SlurmScript& script : slurm_scripts(job)) texts.push_back(std::move(script.text));
-      break;
-  }
-  return texts;
-}
-
-Json head_json(const JobFile& job) {
-  return Json{{"nadi_version", version()}, {"name", job.name},     {"scheduler", to_string(job.scheduler)},
-              {"nodes", job.nodes()},      {"ranks", job.ranks()}, {"runs", job.sweep.runs()}};
-}
-
-void print_dry_run(const JobFile& job, bool json, Console& console) {
-  const std::vector<std::string> scripts = scripts_of(job);
-  if (json) {
-    Json root = head_json(job);
-    root["job"] = Json::parse(job_file_text(job));
-    root["scripts"] = scripts;
-    console.out << dump_json(root);
-    return;
-  }
-  for (std::size_t i = 0; i < scripts.size(); ++i) {
-    if (i > 0)
-      console.out << format("\n# ---- script {} of {}: {} stands for the id of the first job\n", i + 1,
-                            scripts.size(), kMasterJobMark);
-    print_verbatim(console.out, scripts[i]);
-  }
-}
-
-void print_submitted(const JobFile& job, const SubmittedJob& submitted, bool json, Console& console) {
-  if (json) {
-    Json root = head_json(job);
-    root["id"] = submitted.id;
-    root["component_ids"] = submitted.component_ids;
-    root["folder"] = submitted.folder.string();
-    console.out << dump_json(root);
-    return;
-  }
-  console.out << format("job {}\nfolder {}\n", submitted.id, submitted.folder.string());
 }
 
 void wait_for_end(Scheduler& scheduler, const SubmittedJob& submitted, Console& console) {

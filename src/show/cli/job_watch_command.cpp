@@ -89,52 +89,6 @@ void lines(JobWatch& watcher, milliseconds pause, bool json, Console& console) {
   }
 }
 
-// False: the user wants to leave.
-bool act(ScreenKey key, const WatchedState& state, ScreenView& view) {
-  const std::size_t nodes = state.log.nodes.size(), errors = state.log.errors.size();
-  constexpr std::size_t kPage = 10;
-  std::size_t& place = view.errors ? view.first_error : view.node;
-  const std::size_t count = view.errors ? errors : nodes;
-  const std::size_t last = count == 0 ? 0 : count - 1;
-  place = std::min(place, last);
-  switch (key) {
-    case ScreenKey::kQuit:
-      return false;
-    case ScreenKey::kUp:
-      place = place == 0 ? 0 : place - 1;
-      break;
-    case ScreenKey::kDown:
-      place = std::min(place + 1, last);
-      break;
-    case ScreenKey::kPageUp:
-      place = place < kPage ? 0 : place - kPage;
-      break;
-    case ScreenKey::kPageDown:
-      place = std::min(place + kPage, last);
-      break;
-    case ScreenKey::kHome:
-      place = 0;
-      break;
-    case ScreenKey::kEnd:
-      place = last;
-      break;
-    case ScreenKey::kTab:
-      place = place >= last ? 0 : place + 1;
-      break;
-    case ScreenKey::kBackTab:
-      place = place == 0 ? last : place - 1;
-      break;
-    case ScreenKey::kErrors:
-      view.errors = !view.errors;
-      break;
-    case ScreenKey::kNone:
-    case ScreenKey::kHelp:
-    case ScreenKey::kOther:
-      break;
-  }
-  return true;
-}
-
 void screen(JobWatch& watcher, milliseconds pause, int output, Console& console) {
   std::optional<WatchedState> state;
   {

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "nadi/cluster/cluster.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/plan/plan_file.h"
 
@@ -31,14 +30,5 @@ struct PlannedFlags {
 
 // Error (input) for a file that cannot be read or whose plan does not fit its model.
 PlannedFlags with_plan_file(const Flags& flags);
-
-// The cluster of the file, as its ranks see it (Cluster::for_ranks()); nothing where it names none. Error
-// (input) where it is not known, or lacks devices that ranks are placed on.
-std::optional<Cluster> cluster_of_plan(const PlanFile& file, const std::filesystem::path& path);
-
-// Where the ranks of the plan belong, for the log of a run: nodes in order, and that this means nothing where
-// all ranks share this machine. Empty where the file names no cluster.
-std::vector<std::string> placement_notes(const PlanFile& file, const std::filesystem::path& path,
-                                         bool one_machine);
 
 }  // namespace nadi::inline show

@@ -10,6 +10,7 @@
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/megatron/megatron_command.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/prediction/plan_file_answer.h"
 #include "nadi/process/find_program.h"
 
 namespace nadi::inline show {

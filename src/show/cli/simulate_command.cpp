@@ -24,6 +24,7 @@
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/prediction/plan_file_answer.h"
 #include "nadi/prediction/simulation_question.h"
 #include "nadi/report/simulation_report.h"
 #include "nadi/sim/network_fault.h"

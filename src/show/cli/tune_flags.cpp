@@ -181,6 +181,10 @@ PlannedRun planned_run(const Flags& flags) {
        {"--model", "--cluster", "--global-batch-size", "--seq-length", "--dtype"})
     if (flags.given("--plan") && flags.given(flag))
       throw usage_error(format("--plan and {} contradict each other", flag), "the plan says it");
+  if (flags.given("--cluster") && !flags.given("--model"))
+    throw usage_error("--cluster needs --model", "the planner plans a model");
+  if (flags.given("--cluster") && !flags.given("--global-batch-size"))
+    throw usage_error("--cluster needs --global-batch-size", "the planner splits that batch over the ranks");
   return {.model = flags.text("--model").value_or(""),
           .cluster = flags.text("--cluster").value_or(""),
           .plan_file = flags.text("--plan").value_or(""),

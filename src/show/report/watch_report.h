@@ -10,6 +10,7 @@
 #include "nadi/base/json.h"
 #include "nadi/supervision/job_watch.h"
 #include "nadi/tables/report_style.h"
+#include "nadi/terminal/full_screen.h"
 
 namespace nadi::inline show {
 
@@ -39,5 +40,8 @@ struct ScreenView {
 };
 // Exactly `rows` lines, none wider than `columns`, with codes of colours.
 std::vector<std::string> watch_screen(const WatchedState& state, const ScreenView& view);
+
+// What a key does to the view. False: the user wants to leave.
+bool act(ScreenKey key, const WatchedState& state, ScreenView& view);
 
 }  // namespace nadi::inline show
