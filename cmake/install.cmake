@@ -45,6 +45,7 @@ set(NADI_INTERNAL_HEADERS
   download/url_download.h
   draw/collapse.h
   draw/dot_writer.h
+  draw/draw_report.h
   draw/drawn_text.h
   draw/graph_boxes.h
   draw/graph_from_node_link.h
@@ -56,6 +57,7 @@ set(NADI_INTERNAL_HEADERS
   draw/job_timeline.h
   draw/markup_letter.h
   draw/node_link_output.h
+  draw/timeline_report.h
   engine/host_threads.h
   input/decompressor.h
   input/json_reading.h

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -22,9 +23,9 @@
 #include "nadi/generate/generation_request.h"
 #include "nadi/generate/generation_traces.h"
 #include "nadi/generate/measured_generation.h"
+#include "nadi/generation/generation_question.h"
 #include "nadi/launch/rank_world.h"
 #include "nadi/launched/memory_check.h"
-#include "nadi/model/config_file.h"
 #include "nadi/report/generate_output.h"
 #include "nadi/report/generate_report.h"
 #include "nadi/report/run_prediction_text.h"
@@ -35,23 +36,15 @@
 namespace nadi::inline show {
 namespace {
 
-// Prompts per batch by default. Larger batches need more memory.
-constexpr std::int64_t kDefaultBatchSize = 8;
-// Where neither MODEL nor --model-config is given.
-constexpr std::string_view kDefaultModel = "gpt3-125m";
 // Name of the trace where drawings are wanted and it is not given.
 constexpr std::string_view kDrawnTrace = "tensor_trace";
-// Where no prompt is given: of random tokens, and how many follow it.
-constexpr std::int64_t kDefaultInputTokens = 10;
-constexpr std::int64_t kDefaultOutputTokens = 20;
-
 void add_generate_model_flags(Flags& flags) {
   FlagHeading group(flags, "model and prompts");
   flags.set_positional(
       {.name = "MODEL",
        .help = "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; or "
                "a built-in model (see 'nadi models') or a config.json, with random weights",
-       .fallback = format("{}, or --model-config", kDefaultModel)});
+       .fallback = format("{}, or --model-config", kDefaultGeneratedModel)});
   group.value("--model-config", "FILE", "a config.json, in place of MODEL", "none");
   group.value("--model-type", "TYPE", "architecture of a config.json without model_type",
               "what the configuration says");
@@ -61,7 +54,7 @@ void add_generate_model_flags(Flags& flags) {
   group.value("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
   group.value("--prompt-tokens", "IDS", "the prompt as token ids: 67,113,81", "none");
   group.value("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
-              format("{} where no prompt is given", kDefaultInputTokens));
+              format("{} where no prompt is given", kDefaultRandomTokens));
 }
 
 void add_generate_output_flags(Flags& flags) {
@@ -69,7 +62,7 @@ void add_generate_output_flags(Flags& flags) {
   FlagHeading output(flags, "output"), computing(flags, "computing and traces");
   output.value("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
                format("{}, {} where no prompt is given, or as many as fit the model's positions",
-                      defaults.output_tokens, kDefaultOutputTokens));
+                      defaults.output_tokens, kDefaultTokensAfterRandom));
   output.value("--stop", "TEXT", "end before the first occurrence of this text", "none");
   output.value("--temperature", "T",
                "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
@@ -85,7 +78,7 @@ void add_generate_output_flags(Flags& flags) {
   output.toggle("--json", "print JSON when done: see docs/json.md");
 
   computing.value("--batch-size", "N", "prompts per batch; with --num-input-tokens, the number of prompts",
-                  format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultBatchSize));
+                  format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultPromptBatch));
   computing.value("--dtype", "TYPE", "data type of weights and activations", std::string(kDTypes[0].first),
                   {.choices = dtype_names()});
   computing.value("--device", "WHERE", device_help(), "cpu", {.choices = device_names()});
@@ -121,22 +114,7 @@ void add_generate_output_flags(Flags& flags) {
   computing.toggle("--force", "overwrite existing traces and drawings");
 }
 
-void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
-  const auto file = flags.text("--model-config");
-  if (file && flags.has_positional())
-    throw usage_error("MODEL and --model-config contradict each other", "give one of them");
-  if (!file && !flags.has_positional()) console.info() << format("note: no MODEL: using {}\n", kDefaultModel);
-  const std::string model = file                     ? *file
-                            : flags.has_positional() ? flags.positional()
-                                                     : std::string(kDefaultModel);
-  const std::string type = flags.text("--model-type").value_or("");
-  use_model(request, model, file ? read_model_config(*file, type) : load_model_config(model, type));
-  if (const std::string misfit = use_tokenizer(request, flags.text("--tokenizer")); !misfit.empty())
-    console.warnings() << format("warning: the tokenizer in {} is not used: {}\n", model, misfit);
-}
-
-void resolve_sampling(const Flags& flags, GenerationRequest& request) {
-  GeneratorOptions& options = request.options;
+void take_sampling(const Flags& flags, GeneratorOptions& options) {
   for (const std::string_view flag : {"--temperature", "--top-k", "--top-p"})
     if (flags.given(flag) && flags.given("--greedy"))
       throw usage_error(format("{} and --greedy contradict each other", flag));
@@ -151,7 +129,7 @@ void resolve_sampling(const Flags& flags, GenerationRequest& request) {
       flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(options.seed)));
 }
 
-std::vector<TokenId> parse_tokens(const std::string& text, const ModelConfig& config) {
+std::vector<TokenId> parse_tokens(const std::string& text) {
   std::vector<TokenId> ids;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -161,75 +139,33 @@ std::vector<TokenId> parse_tokens(const std::string& text, const ModelConfig& co
     if (error != std::errc{} || (after != end && *after != ','))
       throw usage_error(format("--prompt-tokens takes token ids, not '{}'", text),
                         "--prompt-tokens 67,113,81 is a prompt of three tokens");
-    if (id < 0 || id >= config.vocabulary)
-      throw usage_error(
-          format("--prompt-tokens: token {} is outside of the vocabulary of {}", id, config.name),
-          format("ids are 0 to {}", config.vocabulary - 1));
     ids.push_back(id);
     if (after == end) return ids;
     at = after + 1;
   }
 }
 
-void resolve_prompts(const Flags& flags, GenerationRequest& request) {
+GenerationQuestion generation_question(const Flags& flags) {
   constexpr std::array<std::string_view, 4> kSources{"--prompt", "--prompts", "--prompt-tokens",
                                                      "--num-input-tokens"};
-  const auto given = [&](std::string_view flag) { return flags.given(flag); };
-  if (std::ranges::count_if(kSources, given) > 1)
+  if (std::ranges::count_if(kSources, [&](std::string_view flag) { return flags.given(flag); }) > 1)
     throw usage_error("give one of --prompt, --prompts, --prompt-tokens and --num-input-tokens",
                       "--num-input-tokens 10 makes a prompt of random tokens");
-  const bool has_none = std::ranges::none_of(kSources, given);
-  const Tokenizer* tokenizer = request.tokenizer.get();
-  GeneratorOptions& options = request.options;
-  const auto batch_size = flags.integer("--batch-size");
-  const auto length = has_none ? std::min(kDefaultInputTokens, longest_sequence(request.config) - 1)
-                               : flags.integer("--num-input-tokens");
-  if (length) {
-    options.batch_size = batch_size.value_or(1);
-    if (*length > longest_sequence(request.config))
-      throw usage_error(format("--num-input-tokens {} does not fit {}, which has {}", *length,
-                               request.config.name, room_of(request.config)));
-    const std::int64_t vocabulary =
-        tokenizer != nullptr ? tokenizer->vocabulary_size() : request.config.vocabulary;
-    request.prompts = random_prompts({.tokens = *length, .vocabulary = vocabulary, .seed = options.seed},
-                                     options.batch_size);
-    return;
-  }
-  if (const auto text = flags.text("--prompt-tokens")) {
-    request.prompts.ids = {parse_tokens(*text, request.config)};
-    options.batch_size = 1;
-    return;
-  }
-  if (tokenizer == nullptr)
-    throw usage_error(format("a text prompt needs a tokenizer, and {} has none", request.model),
-                      "give --tokenizer FOLDER, --prompt-tokens, or --num-input-tokens N for random tokens");
-  if (const auto text = flags.text("--prompt")) {
-    request.prompts = encode_prompts(*tokenizer, {*text});
-  } else {
-    const std::string file = *flags.text("--prompts");
-    request.prompts = encode_prompts(*tokenizer, read_prompts(file), file);
-  }
-  const auto count = static_cast<std::int64_t>(request.prompts.ids.size());
-  options.batch_size = std::min(batch_size.value_or(kDefaultBatchSize), count);
-}
-
-bool has_prompt(const Flags& flags) {
-  return flags.given("--prompt") || flags.given("--prompts") || flags.given("--prompt-tokens") ||
-         flags.given("--num-input-tokens");
-}
-
-void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
-  const auto wanted = flags.integer("--num-output-tokens");
-  if (!has_prompt(flags)) {
-    request.options.output_tokens = kDefaultOutputTokens;
-    fit_lengths(request, wanted);
-    console.info() << format("note: no prompt: {} random tokens in, {} tokens out\n",
-                             request.options.input_tokens, request.options.output_tokens);
-    return;
-  }
-  if (fit_lengths(request, wanted))
-    console.info() << format("note: {} output tokens: there is room for no more in {}, which has {}\n",
-                             request.options.output_tokens, request.config.name, room_of(request.config));
+  if (flags.given("--model-config") && flags.has_positional())
+    throw usage_error("MODEL and --model-config contradict each other", "give one of them");
+  GenerationQuestion question{.model = flags.has_positional() ? flags.positional() : "",
+                              .model_config = flags.text("--model-config").value_or(""),
+                              .model_type = flags.text("--model-type").value_or(""),
+                              .tokenizer = flags.text("--tokenizer"),
+                              .prompt = flags.text("--prompt"),
+                              .prompts = flags.text("--prompts").value_or(""),
+                              .random_tokens = flags.integer("--num-input-tokens"),
+                              .output_tokens = flags.integer("--num-output-tokens"),
+                              .batch_size = flags.integer("--batch-size"),
+                              .stop = flags.text("--stop").value_or("")};
+  if (const auto tokens = flags.text("--prompt-tokens")) question.prompt_tokens = parse_tokens(*tokens);
+  take_sampling(flags, question.options);
+  return question;
 }
 
 TracePictures pictures_of(const GenerationRequest& request) {
@@ -265,29 +201,26 @@ void check_ranks(const Flags& flags, const Communicator& world) {
                     format("nadi launch -n {} generate ...", wanted));
 }
 
-GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
+GenerationRequest resolve_generation(const Flags& flags, Communicator& world, Console& console) {
   const DeviceKind device = resolve_device(flags);
   check_ranks(flags, world);
-  GenerationRequest request;
-  request.options.device = device;
-  request.options.math = resolve_math(flags, device);
-  request.options.world = &world;
-  resolve_model(flags, request, console);
-  resolve_sampling(flags, request);
-  resolve_prompts(flags, request);
-  resolve_lengths(flags, request, console);
+  GenerationQuestion question = generation_question(flags);
+  GeneratorOptions& options = question.options;
+  options.device = device;
+  options.math = resolve_math(flags, device);
+  options.world = &world;
+  if (flags.given("--no-verify")) options.verify = Verify::kNo;
+  options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
+  options.threads = resolve_threads(flags);
+  options.slowdown = slowdown_of(flags, world.rank(), world.size());
+  ResolvedGeneration asked = resolve(question);
+  for (const std::string& note : asked.notes) console.info() << "note: " << note << "\n";
+  for (const std::string& warning : asked.warnings) console.warnings() << "warning: " << warning << "\n";
+  GenerationRequest& request = asked.request;
   resolve_trace(flags, world, request);
-  if (const auto stop = flags.text("--stop")) {
-    if (!request.tokenizer) throw usage_error("--stop needs a tokenizer");
-    request.stop = *stop;
-  }
-  if (flags.given("--no-verify")) request.options.verify = Verify::kNo;
-  request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
-  request.options.threads = resolve_threads(flags);
   request.warmup = flags.integer("--warmup", 0).value_or(request.warmup);
   request.repeat = flags.integer("--repeat").value_or(request.repeat);
-  request.options.slowdown = slowdown_of(flags, world.rank(), world.size());
-  return request;
+  return std::move(request);
 }
 
 void write_trace(const GenerationRequest& request, const Generator& generator, const RankClock& clock,
@@ -328,7 +261,7 @@ void run_generate(const Flags& flags, Console& own_console) {
   Communicator& world = ranks.communicator();
   SilentConsole silence(own_console);
   Console& console = world.rank() == Rank{0} ? own_console : silence.console();
-  const GenerationRequest request = resolve(flags, world, console);
+  const GenerationRequest request = resolve_generation(flags, world, console);
   if (!flags.given("--no-memory-check")) {
     if (request.options.device == DeviceKind::kCuda)
       check_gpu_memory(world, predicted_engine_memory(request.config, request.options), StepKind::kGenerate);

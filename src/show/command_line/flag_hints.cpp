@@ -78,6 +78,8 @@ constexpr FlagWording kWordings[]{
     {"another name begins another", "--name begins another"},
     {"leave the number of GPUs out", "leave --gpus out"},
     {"plan on a cluster", "plan with --cluster"},
+    {"name a tokenizer, or give a prompt of tokens",
+     "give --tokenizer FOLDER, --prompt-tokens, or --num-input-tokens N for random tokens"},
     {"compare two of them", "--compare shows two of them"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
