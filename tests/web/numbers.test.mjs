@@ -10,7 +10,7 @@ const folder = testFolder('numbers');
 const file = (name) => path.join(folder, name);
 const nadi = program('nadi', 'src/cli');
 const units = {'': 1, '%': 0.01, 'ns': 1, 'µs': 1e3, 'us': 1e3, 'ms': 1e6, 's': 1e9, 'B': 1, 'KiB': 1024, 'MiB': 1024 ** 2, 'GiB': 1024 ** 3, 'TiB': 1024 ** 4,
-  '$': 1, '°C': 1, 'GFLOP/s': 1e9, 'TFLOP/s': 1e12, 'GB/s': 1e9, 'MB/s': 1e6};
+  '$': 1, '°C': 1, 'GFLOP/s': 1e9, 'TFLOP/s': 1e12, 'GB/s': 1e9, 'MB/s': 1e6, 'FLOP': 1, 'kFLOP': 1e3, 'MFLOP': 1e6, 'GFLOP': 1e9, 'TFLOP': 1e12};
 let browser;
 let compared = 0;
 
@@ -124,6 +124,73 @@ test('a study', async () => {
   await page.close();
 });
 
+/** "name: figure, share" of the pieces of a chart. */
+const piecesOf = (page, id, shape = 'rect') => page.locator(`#${id} svg ${shape}[aria-label]`).evaluateAll((pieces) => pieces.map((piece) => piece.getAttribute('aria-label')));
+const pieceFigure = (texts, start) => {
+  const found = texts.find((text) => text.startsWith(start + ': '));
+  assert.ok(found, `${start} in ${texts}`);
+  return found.slice(start.length + 2).split(', ')[0].replace(' a step', '');
+};
+
+test('what a step costs', async () => {
+  const words = [file('model.json'), '--tp', '2', '--pp', '2', '--batch-size', '4'];
+  run(nadi, 'show', ...words, '--html', file('step.html'), '--force');
+  const page = await browser.open(file('step.html'));
+  const texts = await piecesOf(page, 'memory');
+  for (const [stage, rank] of [[0, 0], [1, 2]]) {
+    const {memory} = JSON.parse(run(nadi, 'show', ...words, '--rank', String(rank), '--json'));
+    for (const [name, key] of [['parameters', 'parameters_bytes'], ['gradients', 'gradients_bytes'], ['optimizer state', 'optimizer_state_bytes'], ['activations', 'activations_bytes']])
+      compare(pieceFigure(texts, `stage ${stage}, rank ${rank}, ${name}`), memory[key], `${name} of stage ${stage}`);
+  }
+  const answer = JSON.parse(run(nadi, 'show', ...words, '--json'));
+  const layers = await piecesOf(page, 'layers');
+  for (const layer of answer.layers)
+    for (const phase of layer.phases) if (phase.flops > 0) compare(pieceFigure(layers, `${layer.name}, ${phase.phase}`), phase.flops, `${layer.name}, ${phase.phase}`);
+  // The curve's highest point is what is resident and the most that is alive.
+  const most = await page.evaluate(async () => Math.max(...[...document.querySelectorAll('#over-step .curve')].map((curve) => curve.getTotalLength())));
+  assert.ok(most > 0);
+  await page.close();
+});
+
+test('a simulated step', async () => {
+  const words = [file('model.json'), '--cluster', 'dgx-a100x2', '--tp', '2', '--pp', '2', '--dp', '4', '--batch-size', '4'];
+  const answer = JSON.parse(run(nadi, 'simulate', ...words, '--json', '--html', file('simulation.html'), '--force'));
+  const page = await browser.open(file('simulation.html'));
+  const named = (row) => (/[-,]/.test(row.ranks) ? `ranks ${row.ranks}` : `rank ${row.ranks}`).slice(0, 30);
+  const times = await piecesOf(page, 'time');
+  for (const row of answer.ranks)
+    for (const [name, key] of [['forward', 'forward_ns'], ['backward', 'backward_ns'], ['optimizer', 'optimizer_ns'], ['exposed communication', 'exposed_communication_ns'], ['waiting for other ranks', 'bubble_ns']])
+      if (row[key] > 0) compare(pieceFigure(times, `${named(row)}, ${name}`), row[key], `${name} of ${row.ranks}`);
+  const memory = await piecesOf(page, 'memory');
+  for (const row of answer.memory)
+    for (const part of row.at_peak) compare(pieceFigure(memory, `${named(row)}, ${part.what}`), part.bytes, `${part.what} of ${row.ranks}`);
+  // Parts add up to the peak, and links to the traffic of their level.
+  for (const row of answer.memory) assert.equal(row.at_peak.reduce((sum, part) => sum + part.bytes, 0), row.peak_bytes);
+  for (const level of answer.traffic) {
+    const sum = answer.links.filter((link) => link.level === level.level).reduce((bytes, link) => bytes + link.bytes, 0);
+    assert.ok(Math.abs(sum - level.total_bytes) <= answer.links.length, `${level.level}: ${sum} of ${level.total_bytes}`);
+  }
+  const links = await piecesOf(page, 'cluster', 'path');
+  for (const link of answer.links.filter((each) => each.bytes > 0).slice(0, 40)) compare(pieceFigure(links, link.name), link.bytes, link.name);
+  await page.close();
+});
+
+test('an explained plan', async () => {
+  const answer = JSON.parse(run(nadi, 'plan', file('model.json'), '--cluster', file('cluster.json'), '--global-batch-size', '16', '--pp', '2', '--tp', '1', '--recompute', 'none', '--explain', '1',
+      '--html', file('plan.html'), '--force', '--json'));
+  const page = await browser.open(file('plan.html'));
+  const rows = await cellsOf(page, '#stage-table');
+  answer.explanations[0].stages.forEach((stage, at) => {
+    compare(rows[at][4], stage.compute_ns, `computation of stage ${at}`);
+    compare(rows[at][6], stage.exposed_ns, `exposed of stage ${at}`);
+    compare(rows[at][7], stage.bubble_ns, `waiting of stage ${at}`);
+    compare(rows[at][8], stage.memory_bytes, `memory of stage ${at}`);
+  });
+  const others = await cellsOf(page, '#alternative-table');
+  answer.explanations[0].alternatives.forEach((other, at) => compare(others[at][1], other.step_s === null ? null : 1e9 * other.step_s, `${other.knob} ${other.choice}`));
+  await page.close();
+});
+
 test('enough was compared', () => {
-  assert.ok(compared >= 60, `${compared} figures`);
+  assert.ok(compared >= 150, `${compared} figures`);
 });

@@ -34,7 +34,8 @@ SimulationOptions options_of(const SimulationConditions& conditions, const Predi
           .faults = conditions.faults,
           .symmetry = conditions.symmetry,
           .slow = conditions.slow,
-          .jitter = conditions.jitter};
+          .jitter = conditions.jitter,
+          .links = conditions.links};
 }
 
 void assume_conditions(const SimulationConditions& conditions, PredictionAssumptions& assumed) {

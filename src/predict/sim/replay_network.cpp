@@ -1,13 +1,17 @@
 #include "nadi/sim/replay_network.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace nadi::inline predict {
 
 ReplayNetwork::ReplayNetwork(const Cluster& cluster, const NetworkOptions& options,
-                             std::span<const DeviceId> placement)
-    : model_(cluster, options), cluster_(cluster), placement_(placement.begin(), placement.end()) {
+                             std::span<const DeviceId> placement, bool by_link)
+    : model_(cluster, options),
+      cluster_(cluster),
+      placement_(placement.begin(), placement.end()),
+      by_link_(by_link && cluster.device_count() <= kMostDevicesByLink) {
   for (const DeviceId device : placement_) node_of_rank_.push_back(model_.topology().node_of(device));
 }
 
@@ -76,11 +80,45 @@ void ReplayNetwork::count_collective(std::uint32_t group, CollectiveType type, B
   auto& [example, count] = counted_[{shapes_[group], type, size.count()}];
   example = group;
   count += times;
+  if (by_link_) counted_by_group_[{group, type, size.count()}] += times;
 }
 
 void ReplayNetwork::count_message(std::uint32_t message, Bytes size, std::int64_t times) {
   model_.add_traffic(size * times, placement_[messages_[message].from], placement_[messages_[message].to],
                      on_links_);
+}
+
+std::vector<LinkTraffic> ReplayNetwork::links() const {
+  if (!by_link_) return {};
+  const NetworkTopology& topology = model_.topology();
+  const auto count = static_cast<std::size_t>(topology.link_count());
+  std::vector<double> all = on_links_;
+  all.resize(count);
+  std::vector<double> bytes;
+  for (const auto& [key, times] : counted_by_group_) {
+    bytes.assign(count, 0);
+    const std::vector<DeviceId> members = devices_of(groups_[std::get<0>(key)]);
+    model_.add_traffic({.type = std::get<1>(key),
+                        .size = Bytes{std::get<2>(key)},
+                        .members = members,
+                        .sharing = sharing_[std::get<0>(key)]},
+                       bytes);
+    for (std::size_t i = 0; i < count; ++i) all[i] += bytes[i] * static_cast<double>(times);
+  }
+  std::vector<LinkTraffic> links;
+  for (std::size_t i = 0; i < count; ++i) {
+    const LinkId id{static_cast<std::int32_t>(i)};
+    std::string name = topology.link_name(id);
+    // A mesh has a place for what a member would send to itself.
+    if (const std::size_t to = name.find('>');
+        to != std::string::npos && name.substr(0, to) == name.substr(to + 1))
+      continue;
+    links.push_back({.name = std::move(name),
+                     .level = topology.link(id).level,
+                     .bytes = Bytes{static_cast<std::int64_t>(all[i])},
+                     .bandwidth = topology.link(id).bandwidth});
+  }
+  return links;
 }
 
 std::vector<LevelTraffic> ReplayNetwork::traffic() const {

@@ -29,8 +29,9 @@ namespace nadi::inline predict {
 
 class ReplayNetwork {
  public:
-  // `placement` by rank. The cluster must outlive it.
-  ReplayNetwork(const Cluster& cluster, const NetworkOptions& options, std::span<const DeviceId> placement);
+  // `placement` by rank; `by_link`: links() is wanted. The cluster must outlive it.
+  ReplayNetwork(const Cluster& cluster, const NetworkOptions& options, std::span<const DeviceId> placement,
+                bool by_link = false);
 
   std::uint32_t add_group(std::uint32_t tag, std::vector<std::uint32_t> members);
   std::uint32_t add_message(std::uint32_t from, std::uint32_t to);
@@ -48,6 +49,8 @@ class ReplayNetwork {
   void count_message(std::uint32_t message, Bytes size, std::int64_t times);
   // By level, innermost first; levels without traffic too.
   std::vector<LevelTraffic> traffic() const;
+  // By link, as SimulationResult::links.
+  std::vector<LinkTraffic> links() const;
 
  private:
   struct Message {
@@ -68,6 +71,9 @@ class ReplayNetwork {
   // Bytes by shape of a group, collective and size; a group that has the shape, and how often.
   std::map<std::tuple<GroupId, CollectiveType, std::int64_t>, std::pair<std::uint32_t, std::int64_t>>
       counted_;
+  // Where traffic is wanted by link: how often a group does a collective.
+  std::map<std::tuple<std::uint32_t, CollectiveType, std::int64_t>, std::int64_t> counted_by_group_;
+  bool by_link_ = false;
   std::vector<double> on_links_;  // of messages, by link
 };
 

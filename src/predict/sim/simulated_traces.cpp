@@ -34,7 +34,8 @@ class TraceSimulation {
         members_(find_members()),
         placement_(placement_of(world_, cluster, options)),
         factors_(slow_factors(world_, options)),
-        network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_) {}
+        network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_,
+                 options.links) {}
 
   SimulationResult run() {
     for (const TraceSet::RankTrace& trace : set_.traces()) {
@@ -417,6 +418,7 @@ class TraceSimulation {
     }
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) count_traffic(i);
     result.traffic = network_.traffic();
+    result.links = network_.links();
     return result;
   }
 

@@ -34,7 +34,8 @@ class StepSimulation {
         options_(options),
         placement_(placement_of(plan_.world_size(), cluster, options)),
         factor_of_(slow_factors(plan_.world_size(), options)),
-        network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_) {
+        network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_,
+                 options.links) {
     find_kinds();
   }
 
@@ -301,6 +302,7 @@ class StepSimulation {
                   timed_.at({rank.program, rank.device_kind, factor_of_[classes.first[c]]}).sources, ranks);
     }
     result.traffic = network_.traffic();
+    result.links = network_.links();
     return result;
   }
 

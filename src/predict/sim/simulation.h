@@ -105,6 +105,7 @@ struct SimulationOptions {
   RetimeOps retime = {};
   std::vector<DeviceId> placement = {};  // by rank; empty means rank r on device r
   bool keep_times = true;                // SimulatedClass::nodes and SimulatedMemory::over_time
+  bool links = false;                    // SimulationResult::links
 };
 
 struct NodeTime {
@@ -179,6 +180,16 @@ struct TimeSourceCounts {
   std::int64_t unknown = 0;   // neither recorded nor a shape: taken to last no time
 };
 
+inline constexpr std::int64_t kMostDevicesByLink = 512;
+
+// What goes through one link in the step.
+struct LinkTraffic {
+  std::string name = {};  // "device5.up" (network_topology.h)
+  std::int32_t level = 0;
+  Bytes bytes = {};
+  ByteRate bandwidth = {};  // what a transport reaches of it; 0 means failed
+};
+
 // What goes through the links of a level in the step, each link by itself: a message from node to node is on
 // links of both.
 struct LevelTraffic {
@@ -195,6 +206,9 @@ struct SimulationResult {
   std::int64_t simulated_nodes = 0;          // of those that stand for the others
   TimeSourceCounts sources = {};
   std::vector<LevelTraffic> traffic = {};
+  // All links with their traffic, by level and place, where SimulationOptions::links asks for them; empty for clusters of
+  // more than kMostDevicesByLink devices.
+  std::vector<LinkTraffic> links = {};
 
   const SimulatedClass& class_of(Rank rank) const;
 };

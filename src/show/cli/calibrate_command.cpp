@@ -15,6 +15,7 @@
 #include "nadi/calibration/calibration_question.h"
 #include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/html_flag.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/comm/launcher_environment.h"
@@ -23,6 +24,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/cpu/cpu_description.h"
+#include "nadi/draw/answer_page.h"
 #include "nadi/launch/rank_world.h"
 #include "nadi/launched/launched_job.h"
 #include "nadi/report/calibration_progress.h"
@@ -175,6 +177,7 @@ void add_calibrate_flags(Flags& flags) {
               "processes; 0 takes everything",
               format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
                      to_seconds(kQuickPatience)));
+  add_html_flag(flags, "flags", "also as a page: each measured op beside what the others say of it");
   flags.toggle("--json", "print JSON: see docs/json.md");
   flags.toggle("--force", "overwrite a file that exists");
   flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
@@ -188,6 +191,7 @@ void run_calibrate(const Flags& flags, Console& console) {
   if (!output) throw usage_error("-o, --output is missing", "-o me.json writes that file");
   const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
   if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
+  const auto page = html_path(flags);
   const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
   static_cast<void>(resolve(calibration_question(flags), ranks.front()));  // mistakes first
   warn_if_busy(console);
@@ -201,6 +205,10 @@ void run_calibrate(const Flags& flags, Console& console) {
   const Cluster machine = machine_of(std::move(parts));
   write_cluster_file(machine, *output, overwrite);
   const CalibrationAnswer view{machine, *output, to_seconds(clock() - start)};
+  if (page) {
+    write_answer_page(calibration_page(view), *page, html_overwrite(flags));
+    console.info() << format("page: {}\n", page->string());
+  }
   if (flags.given("--json"))
     console.out << dump_json(calibration_json(view));
   else

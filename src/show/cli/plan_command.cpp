@@ -11,12 +11,14 @@
 #include "nadi/base/format.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/html_flag.h"
 #include "nadi/cli/plan_question_flags.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/draw/answer_page.h"
 #include "nadi/draw/pareto_from_plans.h"
 #include "nadi/draw/pareto_page.h"
 #include "nadi/megatron/megatron_command.h"
@@ -75,13 +77,17 @@ Overwrite overwriting(const Flags& flags) {
 // Before a search that may take a minute.
 void check_files(const Flags& flags) {
   bool writes = false;
-  for (const std::string_view flag : {"--emit", "--all", "--pareto"})
+  html_path(flags);
+  if (flags.given("--html") && !flags.given("--explain"))
+    throw usage_error("--html needs --explain", "the page is of the plan that --explain names");
+  for (const std::string_view flag : {"--emit", "--all", "--pareto", "--html"})
     if (const auto path = flags.text(flag)) {
       writes = true;
       if (overwriting(flags) == Overwrite::kRefuse) refuse_existing(*path);
     }
   if (flags.given("--force") && !writes)
-    throw usage_error("--force needs --emit, --all or --pareto", "it overwrites the files that they write");
+    throw usage_error("--force needs --emit, --all, --pareto or --html",
+                      "it overwrites the files that they write");
   if (flags.given("--emit-rank") && !flags.given("--emit"))
     throw usage_error("--emit-rank needs --emit", "--emit names the file for the plan");
   if (const auto page = flags.text("--pareto"); page && !page->ends_with(".html"))
@@ -150,6 +156,12 @@ void report(const Flags& flags, const PlanningAnswer& answer, Console& console) 
     view.explained = *place;
     view.megatron = megatron_text(flags, question, why->plan);
   }
+  if (const auto page = html_path(flags); page && why) {
+    write_answer_page(plan_page(view, format("Plan {} of {} on {}", view.explained, question.config.name,
+                                             question.cluster.name)),
+                      *page, html_overwrite(flags));
+    console.info() << format("page: {}\n", page->string());
+  }
   if (flags.given("--json"))
     console.out << dump_json(plan_report_json(view));
   else
@@ -179,6 +191,8 @@ void add_plan_flags(Flags& flags) {
                "say why the N-th plan: time and memory of each stage, what limits it, what other "
                "choices would cost",
                "none");
+  add_html_flag(flags, "output",
+                "the plan of --explain as a page: balance of its stages, and what else could be chosen");
   output.value("--emit", "FILE",
                "write a plan as a file for --plan of train, launch, trace, show and simulate", "none");
   output.value("--emit-rank", "N", "which of the listed plans --emit writes", "1, the best");

@@ -1,17 +1,22 @@
 // nadi show
+#include <cstdint>
+#include <filesystem>
 #include <ostream>
+#include <string_view>
 #include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
+#include "nadi/cli/html_flag.h"
 #include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/devices/make_engine.h"
+#include "nadi/draw/answer_page.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/report/flag_settings.h"
 #include "nadi/report/step_json.h"
@@ -25,7 +30,7 @@ namespace {
 
 void show_trace(const Flags& flags, Console& console) {
   std::vector<std::string_view> of_models = given_step_flags(flags);
-  for (const std::string_view flag : {"--rank", "--graph", "--per-layer", "--device"})
+  for (const std::string_view flag : {"--rank", "--graph", "--per-layer", "--device", "--html", "--force"})
     if (flags.given(flag)) of_models.push_back(flag);
   if (!of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positional()));
@@ -35,6 +40,23 @@ void show_trace(const Flags& flags, Console& console) {
     console.out << dump_json(trace_json(summary));
   else
     print_trace(summary, console.out, {.style = style_for(console), .more = ", in --json"});
+}
+
+// Each stage is pictured by its first rank.
+void write_step_page(const StepAnswer& answer, const RankQuestion& question,
+                     const std::filesystem::path& path, Overwrite overwrite) {
+  const Plan& plan = answer.step.plan;
+  std::vector<StepAnswer> answers;
+  std::vector<Program> programs;
+  for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
+    RankQuestion of_stage = question;
+    of_stage.rank = stage * (plan.world_size() / plan.pp);
+    answers.push_back(describe_step(of_stage, answer.step));
+    programs.push_back(program_of(of_stage, answer.step));
+  }
+  std::vector<StagePicture> stages;
+  for (std::size_t i = 0; i < answers.size(); ++i) stages.push_back({answers[i], programs[i]});
+  write_answer_page(step_page(answer, stages), path, overwrite);
 }
 
 std::vector<std::string_view> names_of_devices() {
@@ -49,17 +71,23 @@ void show_model(const Flags& flags, Console& console) {
     throw usage_error(format("--max-memory is for traces, and '{}' is a model", flags.positional()));
   if (flags.given("--deterministic") && !flags.given("--device"))
     throw usage_error("--deterministic needs --device", "it goes with --device cuda");
-  for (const std::string_view flag : {"--json", "--per-layer", "--device"})
+  for (const std::string_view flag : {"--json", "--per-layer", "--device", "--html"})
     if (flags.given("--graph") && flags.given(flag))
       throw usage_error(format("{} does not apply to --graph", flag), "--graph prints ops as text");
   const RankQuestion question{.step = step_question(flags),
                               .rank = flags.integer("--rank", 0).value_or(0),
                               .device = flags.text("--device").value_or(""),
                               .deterministic = flags.given("--deterministic")};
+  const auto page = html_path(flags);
+  if (flags.given("--force") && !page) throw usage_error("--force needs --html", "it overwrites the page");
   const ResolvedStep step = resolve(question);
   note_step(step, console);
   if (flags.given("--graph")) return print_sections(program_of(question, step), console);
   const StepAnswer answer = describe_step(question, step);
+  if (page) {
+    write_step_page(answer, question, *page, html_overwrite(flags));
+    console.info() << format("wrote {}\n", page->string());
+  }
   if (flags.given("--json"))
     console.out << dump_json(step_json(answer));
   else
@@ -84,6 +112,9 @@ void add_show_flags(Flags& flags) {
                {.choices = names_of_devices()});
   output.toggle("--deterministic",
                 "with --device cuda: with the workspaces of kernels that give the same bits again");
+  add_html_flag(flags, "output",
+                "also as a page: memory over the step and by stage, and what each layer costs");
+  output.toggle("--force", "overwrite the page");
   add_max_memory_flag(flags, "traces");
   add_step_flags(flags);
   flags.show_first(

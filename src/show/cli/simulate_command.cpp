@@ -13,6 +13,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/html_flag.h"
 #include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
@@ -21,6 +22,7 @@
 #include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/draw/answer_page.h"
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
@@ -58,6 +60,7 @@ void fill_conditions(const Flags& flags, std::int64_t ranks, SimulationCondition
   Jitter& jitter = conditions.jitter;
   jitter.deviation = flags.number("--jitter", 1).value_or(jitter.deviation);
   if (const auto seed = flags.integer("--seed", 0)) jitter.seed = static_cast<std::uint64_t>(*seed);
+  conditions.links = flags.given("--json") || flags.given("--html");
   conditions.what_if = flags.texts("--what-if");
 }
 
@@ -88,8 +91,10 @@ SimulatedFileOptions file_options(Overwrite overwrite, Console& console) {
 }
 
 void check_outputs(const Flags& flags) {
-  if (flags.given("--force") && !flags.given("--timeline") && !flags.given("--et-out"))
-    throw usage_error("--force needs --timeline or --et-out", "it overwrites the files that they write");
+  const auto page = html_path(flags);
+  if (flags.given("--force") && !flags.given("--timeline") && !flags.given("--et-out") && !page)
+    throw usage_error("--force needs --timeline, --html or --et-out",
+                      "it overwrites the files that they write");
   const auto timeline = flags.text("--timeline");
   if (timeline && !timeline->ends_with(".html"))
     throw usage_error(format("--timeline writes a page, and '{}' does not end in .html", *timeline));
@@ -111,6 +116,10 @@ void write_outputs(const Subject& subject, const SimulationView& view, const Fla
     timeline.subtitle = format("predicted: {}", to_string(view.result.iteration_time));
     write_timeline_page(timeline, *page, overwrite_of(flags));
     console.info() << format("timeline: {}\n", *page);
+  }
+  if (const auto page = flags.text("--html")) {
+    write_answer_page(simulation_page(view), *page, overwrite_of(flags));
+    console.info() << format("page: {}\n", *page);
   }
 }
 
@@ -278,6 +287,9 @@ void add_simulate_flags(Flags& flags) {
   output.toggle("--no-symmetry", "simulate every rank, also those that do the same at the same time");
   output.value({"--timeline", "--output", "-o"}, "FILE.html",
                "also draw when each rank does what, as a page: t.html", "none");
+  add_html_flag(
+      flags, "output",
+      "also as a page: memory over the step by stage, where time went, what goes through each link");
   output.value("--et-out", "PREFIX", "also write predicted Chakra traces: PREFIX.0.et and so on", "none");
   output.toggle("--force", "overwrite files that exist");
   output.value("--measured", "TIME", "what an iteration took in reality, as 1.4s: the error is shown",

@@ -35,6 +35,8 @@ std::string_view name_of_kind(CellKind kind) {
       return "count";
     case CellKind::kNumber:
       return "number";
+    case CellKind::kSpeed:
+      return "speed";
     case CellKind::kTime:
       return "time";
     case CellKind::kBytes:

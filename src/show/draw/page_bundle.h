@@ -13,6 +13,7 @@ struct PageBundle {
   std::string_view style_sha256;
 };
 
+const PageBundle& answer_bundle();
 const PageBundle& report_bundle();
 const PageBundle& graph_bundle();
 const PageBundle& job_bundle();

@@ -72,9 +72,9 @@ std::vector<ReportFact> headline_facts(const RunAnalysis& run) {
       {{"longest_step_ns", "longest step", CellKind::kTime}, time(headline.longest_step, steps)},
       {{"samples_per_step", "samples per step"}, count(headline.samples)},
       {{"tokens_per_step", "tokens per step"}, count(headline.tokens)},
-      {{"steps_per_second", "steps/s", CellKind::kNumber}, cell_of(headline.steps_per_second())},
-      {{"samples_per_second", "samples/s", CellKind::kNumber}, cell_of(headline.samples_per_second())},
-      {{"tokens_per_second", "tokens/s", CellKind::kCount}, cell_of(headline.tokens_per_second())},
+      {{"steps_per_second", "steps/s", CellKind::kSpeed}, cell_of(headline.steps_per_second())},
+      {{"samples_per_second", "samples/s", CellKind::kSpeed}, cell_of(headline.samples_per_second())},
+      {{"tokens_per_second", "tokens/s", CellKind::kSpeed}, cell_of(headline.tokens_per_second())},
       {{"flops_per_second", "per rank", CellKind::kFlopRate}, cell_of(headline.flops_per_second)},
       {{"device_time_ns", "time of the devices", CellKind::kTime}, time(headline.device_time, timed)}};
   // The rates are what people see in one line.

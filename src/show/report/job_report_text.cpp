@@ -100,8 +100,7 @@ void add_time_facts(const JobReport& report, std::vector<ReportFact>& facts) {
   std::string speed;
   const auto add = [&](const std::optional<double>& value, std::string_view unit) {
     if (value)
-      speed += format("{}{} {}", speed.empty() ? "" : ", ",
-                      *value >= 1000 ? with_thousands(std::llround(*value)) : format("{:.3g}", *value), unit);
+      speed += format("{}{} {}", speed.empty() ? "" : ", ", speed_text(*value), unit);
   };
   add(report.tokens_per_second, "tokens/s");
   add(report.samples_per_second, "samples/s");

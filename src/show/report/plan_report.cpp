@@ -195,7 +195,7 @@ ReportTable plans_table(const PlanQuestion& question, const SimulatedWork& work,
                                 {"", "of", CellKind::kBytes, Shown::kIfRoom},
                                 {"", "$/step", CellKind::kFigure},
                                 {"", "MFU", CellKind::kShare, Shown::kIfRoom},
-                                {"", "samples/s", CellKind::kNumber, Shown::kIfRoom}}};
+                                {"", "samples/s", CellKind::kSpeed, Shown::kIfRoom}}};
   for (const RankedPlan& ranked : plans) {
     const PlanCandidate& candidate = ranked.candidate;
     const Plan& plan = candidate.plan;

@@ -24,12 +24,6 @@ std::string dollars(double amount) {
                        : format("{:.3g} $", amount);
 }
 
-std::string rate(double per_second, std::string_view what) {
-  return per_second >= 1000
-             ? format("{} {}/s", with_thousands(static_cast<std::int64_t>(per_second + 0.5)), what)
-             : format("{:.3g} {}/s", per_second, what);
-}
-
 std::string energy(double joules) {
   return joules >= 1e6   ? format("{:.3g} MJ", joules / 1e6)
          : joules >= 1e3 ? format("{:.3g} kJ", joules / 1e3)
@@ -50,7 +44,8 @@ const SimulatedClass* fullest(const SimulationView& view) {
 
 std::vector<std::string> throughput_words(const SimulationFigures& figures) {
   if (!figures.samples_per_second) return {};
-  return {rate(*figures.samples_per_second, "samples") + ",", rate(*figures.tokens_per_second, "tokens")};
+  return {speed_text(*figures.samples_per_second) + " samples/s,",
+          speed_text(*figures.tokens_per_second) + " tokens/s"};
 }
 
 std::vector<std::string> memory_words(const SimulationView& view) {
@@ -182,17 +177,21 @@ Json value_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json parts_json(const SimulatedMemory& memory) {
+  Json parts = Json::array();
+  for (const MemoryPart& part : memory.at_peak)
+    parts.push_back({{"what", part.what}, {"bytes", part.size.count()}});
+  return parts;
+}
+
 Json memory_peak_json(const SimulationView& view) {
   const SimulatedClass* ranks = fullest(view);
   if (ranks == nullptr) return nullptr;
-  Json parts = Json::array();
-  for (const MemoryPart& part : ranks->memory.at_peak)
-    parts.push_back({{"what", part.what}, {"bytes", part.size.count()}});
   return {{"rank", to_number(ranks->ranks[0])},
           {"peak_bytes", ranks->memory.peak.count()},
           {"capacity_bytes", ranks->memory.capacity.count()},
           {"fits", !ranks->memory.exceeded_at.has_value()},
-          {"at_peak", std::move(parts)}};
+          {"at_peak", parts_json(ranks->memory)}};
 }
 
 }  // namespace
@@ -274,7 +273,10 @@ Json simulation_json(const SimulationView& view) {
   root["ranks"] = table_json(simulated_ranks_table(view));
   root["communication"] = table_json(simulated_communication_table(view));
   root["memory"] = table_json(simulated_memory_table(view));
+  for (std::size_t i = 0; i < view.result.classes.size(); ++i)
+    root["memory"][i]["at_peak"] = parts_json(view.result.classes[i].memory);
   root["traffic"] = table_json(simulated_traffic_table(view));
+  root["links"] = table_json(simulated_links_table(view));
   root["what_if"] = table_json(what_if_table(view));
   root["measured"] = view.measured
                          ? Json{{"iteration_time_s", to_seconds(*view.measured)},

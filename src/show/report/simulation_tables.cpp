@@ -147,6 +147,19 @@ ReportTable simulated_traffic_table(const SimulationView& view) {
   return table;
 }
 
+ReportTable simulated_links_table(const SimulationView& view) {
+  ReportTable table{.name = "links",
+                    .title = "Links",
+                    .columns = {{"name", "link", CellKind::kText},
+                                {"level", "level", CellKind::kText},
+                                {"bytes", "bytes", CellKind::kBytes},
+                                {"bytes_per_second", "rate", CellKind::kByteRate}}};
+  for (const LinkTraffic& link : view.result.links)
+    table.rows.push_back({link.name, view.result.traffic[static_cast<std::size_t>(link.level)].name,
+                          link.bytes.count(), link.bandwidth.per_second()});
+  return table;
+}
+
 ReportTable what_if_table(const SimulationView& view) {
   ReportTable table{.name = "what-if",
                     .title = "What if",

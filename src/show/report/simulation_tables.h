@@ -18,6 +18,7 @@ ReportTable simulated_ranks_table(const SimulationView& view, RankRows rows = Ra
 ReportTable simulated_communication_table(const SimulationView& view);
 ReportTable simulated_memory_table(const SimulationView& view, RankRows rows = RankRows::kByClass);
 ReportTable simulated_traffic_table(const SimulationView& view);
+ReportTable simulated_links_table(const SimulationView& view);
 ReportTable what_if_table(const SimulationView& view);
 
 }  // namespace nadi::inline show

@@ -59,6 +59,8 @@ std::string figure_text(const ReportCell& cell, const ReportColumn& column) {
       return with_thousands(rounded(cell));
     case CellKind::kNumber:
       return format("{:.2f}", number_of(cell));
+    case CellKind::kSpeed:
+      return speed_text(number_of(cell));
     case CellKind::kTime:
       return to_string(Nanoseconds{rounded(cell)});
     case CellKind::kBytes:
@@ -317,6 +319,11 @@ Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell>
         cells[c]);
   }
   return object;
+}
+
+std::string speed_text(double per_second) {
+  if (per_second >= 999.5) return with_thousands(std::llround(per_second));
+  return format("{:.{}f}", per_second, per_second < 9.995 ? 2 : per_second < 99.95 ? 1 : 0);
 }
 
 }  // namespace nadi::inline show

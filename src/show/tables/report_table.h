@@ -30,6 +30,7 @@ enum class CellKind {
   kYesNo,
   kCount,
   kNumber,  // two decimals
+  kSpeed,   // things per second: 1.20, 33,702
   kTime,    // nanoseconds
   kBytes,
   kFlops,
@@ -97,6 +98,9 @@ Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell>
 
 // One cell, for people. A total's cells without a figure are empty: `absent` is for rows.
 std::string cell_text(const ReportCell& cell, const ReportColumn& column);
+
+// Things per second, in one form wherever they are said: "1.20", "940", "33,702".
+std::string speed_text(double per_second);
 bool is_zero(const ReportCell& cell);  // a number that is 0; false for texts and where there is no figure
 
 }  // namespace nadi::inline show

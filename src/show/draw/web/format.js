@@ -40,6 +40,11 @@ export function formatRate(value, unit) {
   return `${threeFigures(value)}\u202f${kPrefixes[power]}${unit}`;
 }
 
+/** How many of something a second: "33,702 tokens/s", "1.20 samples/s". @param {number} value @param {string} unit */
+export function formatSpeed(value, unit) {
+  return `${Math.abs(value) >= 999.5 ? Math.round(value).toLocaleString('en-US') : threeFigures(value)}\u202f${unit}`;
+}
+
 /** "1.50 MiB". @param {number} bytes */
 export function formatBytes(bytes) {
   return withPrefix(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);

@@ -30,9 +30,9 @@ function costRows(scene, {flops, bytes, sent, time}) {
   const {whole} = scene;
   const rows = [];
   const share = (value, all) => all > 0 && value < all ? `, ${formatShare(value / all)} of all` : '';
-  if (flops > 0) rows.push(figureRow('work', `${formatAmount(flops, 'FLOP')}${share(flops, whole.flops)}`));
+  if (flops > 1) rows.push(figureRow('work', `${formatAmount(flops, 'FLOP')}${share(flops, whole.flops)}`));
   if (bytes > 0) rows.push(figureRow('reads and writes', formatBytes(bytes)));
-  if (flops > 0 && bytes > 0) rows.push(figureRow('intensity', formatRate(flops / bytes, 'FLOP/B')));
+  if (flops > 1 && bytes > 0) rows.push(figureRow('intensity', formatRate(flops / bytes, 'FLOP/B')));
   if (sent > 0) rows.push(figureRow('sends', `${formatBytes(sent)}${share(sent, whole.sent)}`));
   if (time > 0) rows.push(figureRow('time', `${formatTime(time)}${share(time, whole.time)}`));
   return rows;

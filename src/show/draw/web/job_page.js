@@ -1,6 +1,6 @@
 // The page of `nadi job report`: what a job was asked to do, what it did, how fast, and what went wrong.
 import {element, oneLine} from './dom.js';
-import {formatBytes, formatCount, formatShare, formatTime} from './format.js';
+import {formatBytes, formatCount, formatShare, formatSpeed, formatTime} from './format.js';
 import {DeviceMap} from './job_devices.js';
 import {asNumber, counted, dateText, comparedText, jobCard, jobTable, nameList, shortNumber, timeOrDash} from './job_figures.js';
 import {JobPlot} from './job_plot.js';
@@ -33,9 +33,9 @@ function headlineCards(report) {
   const done = report.all_iterations > 0 ? `${formatCount(report.iterations)} of ${formatCount(report.all_iterations)}` : formatCount(report.iterations);
   cards.push(jobCard('Iterations', done, report.all_iterations > 0 ? formatShare(report.iterations / report.all_iterations) + ' of the run' : ''));
   const speed = [];
-  if (report.samples_per_second !== null) speed.push(`${shortNumber(report.samples_per_second)} samples/s`);
-  if (report.tflops_per_rank !== null) speed.push(`${shortNumber(report.tflops_per_rank)} TFLOP/s per GPU`);
-  if (report.tokens_per_second !== null) cards.push(jobCard('Throughput', `${shortNumber(report.tokens_per_second)} tokens/s`, speed.join(', ')));
+  if (report.samples_per_second !== null) speed.push(formatSpeed(report.samples_per_second, 'samples/s'));
+  if (report.tflops_per_rank !== null) speed.push(formatSpeed(report.tflops_per_rank, 'TFLOP/s per GPU'));
+  if (report.tokens_per_second !== null) cards.push(jobCard('Throughput', formatSpeed(report.tokens_per_second, 'tokens/s'), speed.join(', ')));
   else if (speed.length > 0) cards.push(jobCard('Throughput', speed[0], speed.slice(1).join(', ')));
   if (report.last_loss !== null) {
     const bad = typeof report.last_loss === 'string';
@@ -60,8 +60,8 @@ function pointTexts(points, iteration, name) {
   const lines = [];
   if (points.mean_ns[at] !== null) lines.push(`${name}${formatTime(points.mean_ns[at])}` + (points.warm_up[at] ? ', warm-up' : '') + (points.lines[at] > 1 ? `, mean of ${points.lines[at]} lines (${formatTime(points.least_ns[at])} to ${formatTime(points.most_ns[at])})` : ''));
   if (points.loss[at] !== null) lines.push(`${name}loss ${points.loss[at]}`);
-  if (points.tflops_per_rank[at] !== null) lines.push(`${name}${points.tflops_per_rank[at]} TFLOP/s per GPU`);
-  if (points.tokens_per_second[at] !== null) lines.push(`${name}${shortNumber(points.tokens_per_second[at])} tokens/s`);
+  if (points.tflops_per_rank[at] !== null) lines.push(name + formatSpeed(points.tflops_per_rank[at], 'TFLOP/s per GPU'));
+  if (points.tokens_per_second[at] !== null) lines.push(name + formatSpeed(points.tokens_per_second[at], 'tokens/s'));
   if (points.grad_norm[at] !== null) lines.push(`${name}gradient norm ${points.grad_norm[at]}`);
   if (points.date[at] !== null) lines.push(dateText(points.date[at]));
   if (points.start[at] > 0) lines.push(`${name}start ${points.start[at] + 1} of the job`);
@@ -144,6 +144,19 @@ function lossSection(report) {
   const bad = points.loss.filter((value) => typeof value === 'string').length;
   return section('loss', 'Loss', element('div', {class: 'plot-bar'}, plotLegend(legend)), plot.root,
       bad > 0 ? element('p', {class: 'bad-note'}, `${counted(bad, 'point')} of the curve ${bad === 1 ? 'is' : 'are'} not a number, first at iteration ${formatCount(points.last[points.loss.findIndex((value) => typeof value === 'string')])}: the curve has a gap there.`) : null);
+}
+
+const kRateCurves = [{key: 'learning_rate', title: 'Learning rate', fill: 'optimizer'}, {key: 'grad_norm', title: 'Gradient norm', fill: 'memory'},
+  {key: 'tflops_per_rank', title: 'TFLOP/s per GPU', fill: 'compute'}];
+
+/** Other figures of the log over the iterations, where it has them. @param {any} report */
+function rateSection(report) {
+  const {points} = report;
+  const curves = kRateCurves.filter(({key}) => points[key].filter((value) => typeof value === 'number').length > 1);
+  if (curves.length === 0) return null;
+  return section('rates', 'Rates', ...curves.flatMap(({key, title, fill}) => [element('h3', null, title), new JobPlot({label: title, xName: 'iteration', height: 180,
+    text: (value) => String(Number(value.toPrecision(4))), series: [{name: title, fill, x: points.last, y: points[key].map(asNumber)}],
+    tell: (iteration) => [`iteration ${formatCount(iteration)}`, `${title.toLowerCase()} ${points[key][points.last.indexOf(iteration)] ?? '\u2013'}`]}).root]));
 }
 
 /** @param {any} report */
@@ -360,7 +373,7 @@ async function openJob() {
   globalThis.nadiJob = report;  // for tests and the console
   const timeline = await timelineSection(head);
   const parts = /** @type {HTMLElement[]} */ ([
-    section('summary', 'Summary', headlineCards(report)), findingsSection(report), comparisonSection(report), iterationSection(report), lossSection(report), predictionSection(report),
+    section('summary', 'Summary', headlineCards(report)), findingsSection(report), comparisonSection(report), iterationSection(report), lossSection(report), rateSection(report), predictionSection(report),
     timeline?.made ?? null, timersSection(report), devicesSection(report), memorySection(report), settingsSection(report), errorsSection(report), schedulerSection(report),
     report.notes.length > 0 ? section('notes', 'Notes', element('ul', null, ...report.notes.map((note) => element('li', null, oneLine(note, 1000))))) : null,
   ].filter((part) => part !== null));

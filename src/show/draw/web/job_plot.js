@@ -2,7 +2,7 @@
 // that follows mouse and arrow keys and says what stands there.
 import {element} from './dom.js';
 import {onThemeChange} from './theme.js';
-import {axisTicks, svgElement} from './svg.js';
+import {axisTicks, byteUnit, svgElement} from './svg.js';
 
 const kJobPlotLeft = 74;
 const kJobPlotRight = 16;
@@ -18,7 +18,7 @@ const kJobPlotBottom = 40;
 export class JobPlot {
   /**
    * @param {{label: string, series: PlotSeries[], xName: string, text: (value: number) => string, height?: number,
-   *          lines?: Array<{y: number, name: string, fill: string}>, zero?: boolean, xText?: (x: number) => string,
+   *          lines?: Array<{y: number, name: string, fill: string}>, zero?: boolean, bytes?: boolean, xText?: (x: number) => string,
    *          tell: (x: number) => Array<string>}} options `tell`: what stands at an iteration, a line each
    */
   constructor(options) {
@@ -74,7 +74,8 @@ export class JobPlot {
     this.x = (value) => first === last ? (left + right) / 2 : left + (right - left) * (value - first) / (last - first);
     this.y = (value) => bottom - (bottom - kJobPlotTop) * (log ? Math.log(value / least) / Math.log(most / least) : (value - least) / (most - least));
     const svg = svgElement('svg', {width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true'});
-    for (const tick of axisTicks(least, most, log))
+    const unit = this.options.bytes ? byteUnit(most) : 1;
+    for (const tick of axisTicks(least / unit, most / unit, log).map((each) => each * unit))
       svg.append(svgElement('line', {x1: left, x2: right, y1: this.y(tick), y2: this.y(tick), class: 'grid'}),
           svgElement('text', {x: left - 8, y: this.y(tick) + 4, class: 'tick end'}, this.options.text(tick)));
     let free = -Infinity;

@@ -1,6 +1,6 @@
 // The page of `nadi plan --pareto`: plans by time and money, the front among them, and its table.
 import {element, oneLine} from './dom.js';
-import {formatBytes, formatCount, formatTime} from './format.js';
+import {formatBytes, formatCount, formatSpeed, formatTime} from './format.js';
 import {pageHead, readBlock} from './page_data.js';
 import {ParetoPlot, dollarText, timeOfPlan} from './pareto_plot.js';
 import {copyLinkButton, link, linkedState} from './page_link.js';
@@ -32,7 +32,7 @@ function planFacts(plan) {
     ['cost', `${dollarText(plan.dollars_per_step)} per step, ${dollarText(plan.dollars_per_million_tokens)} per million tokens`],
     ['rent', `${dollarText(plan.dollars_per_hour)} per hour`],
     ['devices', `${formatCount(plan.devices)}: ${plan.nodes}`],
-    ['speed', `${formatCount(Number(plan.samples_per_second.toPrecision(3)))} samples/s`],
+    ['speed', formatSpeed(plan.samples_per_second, 'samples/s')],
     ['memory', plan.capacity_bytes > 0 ? `${formatBytes(plan.memory_bytes)} of ${formatBytes(plan.capacity_bytes)}` : formatBytes(plan.memory_bytes)],
     ['plan', plan.summary],
   ];

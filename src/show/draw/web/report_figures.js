@@ -54,6 +54,12 @@ function byteRateText(perSecond) {
   return `${fixedDecimals(perSecond, decimals)} ${prefixes[prefix]}B/s`;
 }
 
+/** Things per second. @param {number} value */
+function speedText(value) {
+  if (value >= 999.5) return countText(value);
+  return fixedDecimals(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
 const kFlopUnits = ['FLOP', 'kFLOP', 'MFLOP', 'GFLOP', 'TFLOP', 'PFLOP', 'EFLOP'];
 
 /** @param {number} value */
@@ -77,6 +83,7 @@ export function cellText(value, column) {
     case 'yes-no': return value ? 'yes' : 'no';
     case 'count': return countText(value);
     case 'number': return fixedDecimals(value, 2);
+    case 'speed': return speedText(value);
     case 'time': return timeText(value);
     case 'bytes': return scaledText(roundedFigure(value), 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
     case 'flops': return scaledText(roundedFigure(value), 1000, kFlopUnits);

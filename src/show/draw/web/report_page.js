@@ -7,6 +7,7 @@ import {FigurePanel} from './report_explain.js';
 import {valuesOf} from './report_figures.js';
 import {headlineCards, verdictBox} from './report_headline.js';
 import {durationHistogram, stepPlot} from './report_plots.js';
+import {roofline} from './report_roofline.js';
 import {StripView} from './report_strip.js';
 import {TableView} from './report_table.js';
 import {copyLinkButton, link, linkedNumber, linkedState, showLinkedPart} from './page_link.js';
@@ -130,6 +131,9 @@ function kindChart(context) {
   const charts = [];
   if (valuesOf(table, 'time_ns').some((value) => value > 0))
     charts.push(listBars({table, name: 'kind', key: 'time_ns', share: 'time_share', fill, context}));
+  const ops = context.source.tables.get('ops');
+  const roof = ops ? roofline(ops) : null;
+  if (roof) charts.push(roof);
   return charts;
 }
 

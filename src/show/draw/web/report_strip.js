@@ -16,11 +16,36 @@ const kBoxNumbers = 6;
 
 /** @typedef {{rank: number, names: string[], lanes: Object<string, number[]>}} StripRank */
 
+/**
+ * The ranks as they are shown: that on which the critical path runs longest first, and one for all that do the same at the same
+ * times, none of which is on the path.
+ * @param {StripRank[]} ranks
+ * @returns {Array<StripRank & {like: number}>} `like`: how many more it stands for
+ */
+export function arrangedRanks(ranks) {
+  const onPath = (rank) => rank.lanes.path.reduce((sum, value, at) => at % kBoxNumbers === 1 ? sum + value : sum, 0);
+  /** @type {Map<string, StripRank & {like: number}>} */
+  const known = new Map();
+  const shown = [];
+  for (const rank of ranks) {
+    const text = rank.lanes.path.length > 0 ? null : JSON.stringify([rank.names, rank.lanes]);
+    if (text !== null && known.has(text)) {
+      ++known.get(text).like;
+      continue;
+    }
+    const entry = {...rank, like: 0};
+    shown.push(entry);
+    if (text !== null) known.set(text, entry);
+  }
+  const times = new Map(shown.map((rank) => [rank, onPath(rank)]));
+  return shown.sort((a, b) => times.get(b) - times.get(a) || a.rank - b.rank);
+}
+
 export class StripView {
   /** @param {{related: boolean, ranks: StripRank[], crossings: number[][], left_out: number}} strips */
   constructor(strips) {
-    this.strips = strips;
-    this.lanes = kStripLanes.filter((lane) => strips.ranks.some((rank) => rank.lanes[lane].length > 0));
+    this.strips = {...strips, ranks: arrangedRanks(strips.ranks)};
+    this.lanes = kStripLanes.filter((lane) => this.strips.ranks.some((rank) => rank.lanes[lane].length > 0));
     this.whole = this.wholeTime();
     this.from = 0;
     this.to = this.whole;
@@ -135,6 +160,7 @@ export class StripView {
     context.fillStyle = themeColor('text');
     context.fillText(`rank ${rank.rank}`, 0, this.yOf(place, 0) + 10);
     context.font = '10px system-ui, sans-serif';
+    if (rank.like > 0) context.fillText(`+ ${rank.like} like it`, 0, this.yOf(place, 0) + 22);
     context.textAlign = 'right';
     context.fillStyle = themeColor('muted');
     this.lanes.forEach((lane, number) => context.fillText(lane === 'communication' ? 'comm.' : lane === 'path' ? 'critical' : kLaneNames[lane], kStripLeft - 6, this.yOf(place, number) + 10));

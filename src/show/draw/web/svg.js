@@ -13,6 +13,11 @@ export function svgElement(tag, attributes, ...children) {
   return made;
 }
 
+/** What round numbers of bytes are multiples of: 1 GiB where most are some GiB. @param {number} most */
+export function byteUnit(most) {
+  return 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(most, 1)) / 10));
+}
+
 /**
  * Round numbers within a range: 1, 2 and 5 times powers of ten on a logarithmic axis (or 1 to 9, where that is few).
  * @param {number} least @param {number} most @param {boolean} logarithmic

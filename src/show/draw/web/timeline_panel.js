@@ -1,6 +1,6 @@
 // The panel below the lanes: what an event is, or the sums over a range.
 import {element, oneLine} from './dom.js';
-import {formatAmount, formatBytes, formatCount, formatShare, formatTime} from './format.js';
+import {formatAmount, formatBytes, formatCount, formatRate, formatShare, formatTime} from './format.js';
 import {kLinkKinds} from './timeline_data.js';
 import {linksOf} from './timeline_links.js';
 import {sumRange} from './timeline_sums.js';
@@ -90,8 +90,8 @@ export class TimelinePanel {
     for (const figure of numbers) {
       rows.push([figure.name, figureText(figure)]);
       const seconds = data.durations[event] / 1e9;
-      if (seconds > 0 && figure.unit === 'FLOP') rows.push(['rate', formatAmount(Number(figure.value) / seconds, 'FLOP/s')]);
-      if (seconds > 0 && figure.unit === 'B') rows.push([figure.name + ' per second', formatBytes(Number(figure.value) / seconds) + '/s']);
+      if (seconds > 0 && figure.unit === 'FLOP') rows.push(['rate', formatRate(Number(figure.value) / seconds, 'FLOP/s')]);
+      if (seconds > 0 && figure.unit === 'B') rows.push([figure.name + ' per second', formatRate(Number(figure.value) / seconds, 'B/s')]);
     }
     for (const [key, value] of details) rows.push([key, oneLine(value, 2000)]);
     const into = links.into(event);
