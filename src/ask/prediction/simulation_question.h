@@ -28,7 +28,7 @@ struct SimulationConditions {
   std::vector<LinkFault> faults = {};
   Jitter jitter = {};
   bool symmetry = true;                   // of ranks that do the same at the same time, one is simulated
-  bool links = false;                     // what goes through each link, too
+  bool links = true;                      // what goes through each link, too
   std::vector<std::string> what_if = {};  // changes of the cluster (what_if.h); each is simulated by itself
 };
 

@@ -251,7 +251,7 @@ TEST_F(PlanCommandTest, RefusesWhatMakesNoSense) {
   refused("--explain 11", "10 plans are listed");
   refused("--explain 3 --top 2", "2 plans are listed");
   refused("--emit-rank 1", "--emit-rank needs --emit");
-  refused("--force", "--force needs --emit, --all or --pareto");
+  refused("--force", "--force needs --emit, --all, --pareto or --html");
   refused("--top 100000", "the limit is");
   refused("--effort -1", "--effort takes a whole number of at least 0");
   refused("--effort 1000001", "--effort 0 goes on until all is proven");

@@ -60,7 +60,6 @@ void fill_conditions(const Flags& flags, std::int64_t ranks, SimulationCondition
   Jitter& jitter = conditions.jitter;
   jitter.deviation = flags.number("--jitter", 1).value_or(jitter.deviation);
   if (const auto seed = flags.integer("--seed", 0)) jitter.seed = static_cast<std::uint64_t>(*seed);
-  conditions.links = flags.given("--json") || flags.given("--html");
   conditions.what_if = flags.texts("--what-if");
 }
 

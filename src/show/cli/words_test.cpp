@@ -128,7 +128,7 @@ TEST(Words, FlagsThatNeedOthersSayWhichAndWhy) {
             "--deterministic needs --device\n  hint: it goes with --device cuda\n"},
            {"simulate gpt2 --cluster h200 --seed 1",
             "--seed needs --jitter\n  hint: without jitter nothing is random\n"},
-           {"simulate gpt2 --cluster h200 --force", "--force needs --timeline or --et-out\n"},
+           {"simulate gpt2 --cluster h200 --force", "--force needs --timeline, --html or --et-out\n"},
            {"simulate gpt2 --cluster h200 --step prefill --framework megatron-2021",
             "--framework does not apply to --step prefill\n  hint: what frameworks do differently is known "
             "of --step "

@@ -99,8 +99,7 @@ void add_time_facts(const JobReport& report, std::vector<ReportFact>& facts) {
     facts.push_back(fact("iterations", text));
   std::string speed;
   const auto add = [&](const std::optional<double>& value, std::string_view unit) {
-    if (value)
-      speed += format("{}{} {}", speed.empty() ? "" : ", ", speed_text(*value), unit);
+    if (value) speed += format("{}{} {}", speed.empty() ? "" : ", ", speed_text(*value), unit);
   };
   add(report.tokens_per_second, "tokens/s");
   add(report.samples_per_second, "samples/s");
