@@ -45,6 +45,14 @@ test('shows what the command prints as JSON', async () => {
   await page.close();
 });
 
+test('rates of the log are curves', async () => {
+  const page = await browser.open(file('job.html'));
+  const known = ['learning_rate', 'grad_norm', 'tflops_per_rank'].filter((key) => report.points[key].filter((value) => typeof value === 'number').length > 1);
+  assert.ok(known.length > 0);
+  assert.equal(await page.locator('#rates .job-plot .curve').count(), known.length);
+  await page.close();
+});
+
 test('the timeline has all ranks', async () => {
   const page = await browser.open(file('job.html'));
   // One lane for each rank; that of rank 0 is called by its stage alone.

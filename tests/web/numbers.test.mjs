@@ -175,6 +175,33 @@ test('a simulated step', async () => {
   await page.close();
 });
 
+test('the graph of a step', async () => {
+  run(nadi, 'trace', file('model.json'), '--batch-size', '4', '-o', file('step'), '--force');
+  run(nadi, 'draw', file('step.0.et'), '-o', file('graph.html'), '--force');
+  const answer = JSON.parse(run(nadi, 'show', file('model.json'), '--batch-size', '4', '--json'));
+  const page = await browser.open(file('graph.html'));
+  const work = () => page.locator('#details tr', {hasText: /^work/}).locator('td').innerText();
+  const select = (title, parent) => page.evaluate(([wanted, within]) => {
+    const {data, select: choose} = globalThis.nadiGraph;
+    const box = Array.from({length: data.boxCount}, (_, i) => i).find((i) => {
+      const around = [];
+      for (let at = data.boxParent[i]; at >= 0; at = data.boxParent[at]) around.push(data.titleOf(at));
+      return data.titleOf(i) === wanted && (within === null || around.includes(within));
+    });
+    choose.call(globalThis.nadiGraph, box);
+  }, [title, parent]);
+  for (const phase of answer.phases) {
+    await select(phase.phase, null);
+    compare((await work()).split(', ')[0], phase.flops, `work of ${phase.phase}`);
+  }
+  const layer = answer.layers.find((each) => each.name.endsWith('.0'));
+  for (const phase of layer.phases.filter((each) => each.phase !== 'optimizer')) {
+    await select(layer.name, phase.phase);
+    compare((await work()).split(', ')[0], phase.flops, `${phase.phase} of ${layer.name}`);
+  }
+  await page.close();
+});
+
 test('an explained plan', async () => {
   const answer = JSON.parse(run(nadi, 'plan', file('model.json'), '--cluster', file('cluster.json'), '--global-batch-size', '16', '--pp', '2', '--tp', '1', '--recompute', 'none', '--explain', '1',
       '--html', file('plan.html'), '--force', '--json'));

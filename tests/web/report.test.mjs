@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
+import {arrangedRanks} from '../../src/show/draw/web/report_strip.js';
 import {colorsOf, expectAccess, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('report');
@@ -244,8 +245,8 @@ test('the timeline zooms by drag, buttons and keys, and tells what is below the 
   let told = '';
   const now = await strip.boundingBox();
   for (let x = 125; x < now.width - 10 && told === ''; x += 9) {
-    // The first lane of the second rank: the path is on rank 1 here.
-    await page.mouse.move(now.x + x, now.y + 24 + (now.height - 24) / 2 + 6);
+    // The first lane of the first row: the path is on rank 1 here, which therefore stands above rank 0.
+    await page.mouse.move(now.x + x, now.y + 24 + 6);
     if (await page.locator('.strip-tip').isVisible()) told = await page.locator('.strip-tip').textContent();
   }
   assert.match(told, /rank 1, critical path/);
@@ -313,6 +314,31 @@ test('the address leads back to the run, the rows and the part that were looked 
   assert.equal(await again.getByRole('tab').nth(1).getAttribute('aria-selected'), 'true');
   assert.ok(await again.evaluate(() => scrollY) > 0);
   await again.close();
+});
+
+test('the roofline has a circle for each op of known work, below the roofs that ops reach', async () => {
+  run(nadi, 'simulate', 'gpt2-tiny', '--cluster', 'h100', '--et-out', file('roof'), '--force');
+  run(nadi, 'analyze', file('roof.0.et'), '--html', file('roof.html'), '--force');
+  const {ops} = JSON.parse(run(nadi, 'analyze', file('roof.0.et'), '--json')).tables;
+  const known = ops.filter((op) => op.flops > 0 && op.bytes > 0 && op.time_ns > 0);
+  assert.ok(known.length > 3);
+  const page = await browser.open(file('roof.html'));
+  const circles = await page.locator('.roofline circle').evaluateAll((all) => all.map((circle) => ({text: circle.getAttribute('aria-label'), y: Number(circle.getAttribute('cy'))})));
+  assert.equal(circles.length, known.length);
+  // The fastest is on the level roof, and no other is above it.
+  const fastest = known.reduce((best, op) => op.flops / op.time_ns > best.flops / best.time_ns ? op : best);
+  const top = Math.min(...circles.map((circle) => circle.y));
+  assert.ok(circles.find((circle) => circle.y === top).text.startsWith(fastest.name.slice(0, 20)));
+  const roof = (await page.locator('.roofline .roof').getAttribute('points')).split(' ').map((point) => Number(point.split(',')[1]));
+  assert.ok(Math.abs(Math.min(...roof) - top) < 0.2);
+  await page.close();
+});
+
+test('ranks that do the same are one row of the strip, the critical one first', () => {
+  const rank = (number, path, compute) => ({rank: number, names: ['k'], lanes: {path, host: [], compute, communication: [], memory: []}});
+  const box = (start, length) => [start, length, length, 1, 0, 2];
+  const shown = arrangedRanks([rank(0, [], box(0, 5)), rank(1, box(0, 2), box(0, 9)), rank(2, [], box(0, 5)), rank(3, [...box(2, 3), ...box(5, 4)], box(0, 9)), rank(4, [], box(1, 5))]);
+  assert.deepEqual(shown.map((each) => [each.rank, each.like]), [[3, 0], [1, 0], [0, 1], [4, 0]]);
 });
 
 test('axe-core finds nothing', async () => {
