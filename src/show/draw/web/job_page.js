@@ -149,13 +149,19 @@ function lossSection(report) {
 const kRateCurves = [{key: 'learning_rate', title: 'Learning rate', fill: 'optimizer'}, {key: 'grad_norm', title: 'Gradient norm', fill: 'memory'},
   {key: 'tflops_per_rank', title: 'TFLOP/s per GPU', fill: 'compute'}];
 
+/** 0.000015 as "1.5e-5". @param {number} value */
+function curveText(value) {
+  const short = Number(value.toPrecision(3));
+  return short !== 0 && Math.abs(short) < 1e-3 ? short.toExponential() : String(short);
+}
+
 /** Other figures of the log over the iterations, where it has them. @param {any} report */
 function rateSection(report) {
   const {points} = report;
   const curves = kRateCurves.filter(({key}) => points[key].filter((value) => typeof value === 'number').length > 1);
   if (curves.length === 0) return null;
   return section('rates', 'Rates', ...curves.flatMap(({key, title, fill}) => [element('h3', null, title), new JobPlot({label: title, xName: 'iteration', height: 180,
-    text: (value) => String(Number(value.toPrecision(4))), series: [{name: title, fill, x: points.last, y: points[key].map(asNumber)}],
+    text: curveText, series: [{name: title, fill, x: points.last, y: points[key].map(asNumber)}],
     tell: (iteration) => [`iteration ${formatCount(iteration)}`, `${title.toLowerCase()} ${points[key][points.last.indexOf(iteration)] ?? '\u2013'}`]}).root]));
 }
 
