@@ -58,7 +58,8 @@ class PlanEstimator::State {
     return Nanoseconds{run(tables, partition).iteration};
   }
 
-  Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
+  Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition,
+                       const std::optional<Bytes>& allowed) {
     if (tables.plan.virtual_stages > 1) memory_of_plan(tables, partition);
     std::int64_t missing = 0;
     for (std::size_t s = 0; s < tables.stages.size(); ++s) {
@@ -67,13 +68,9 @@ class PlanEstimator::State {
                                ? stage_memory_[s]
                                : stage.memory[static_cast<std::size_t>(partition[s])];
       if (stage.capacity > Bytes{}) missing = std::max(missing, (memory - stage.capacity).count());
+      if (allowed) missing = std::max(missing, (memory - *allowed).count());
     }
     return Bytes{missing};
-  }
-
-  Bytes most_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
-    memory_of_plan(tables, partition);
-    return std::ranges::max(stage_memory_);
   }
 
   StageAfter least_after(const PlanTables& tables, std::int64_t stage,
@@ -431,12 +428,9 @@ Nanoseconds PlanEstimator::iteration(const PlanTables& tables, std::span<const s
   return state_->iteration(tables, partition);
 }
 
-Bytes PlanEstimator::missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
-  return state_->missing_memory(tables, partition);
-}
-
-Bytes PlanEstimator::most_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
-  return state_->most_memory(tables, partition);
+Bytes PlanEstimator::missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition,
+                                    const std::optional<Bytes>& allowed) {
+  return state_->missing_memory(tables, partition, allowed);
 }
 
 StageAfter PlanEstimator::least_after(const PlanTables& tables, std::int64_t stage,

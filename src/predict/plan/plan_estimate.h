@@ -131,10 +131,9 @@ class PlanEstimator {
   PlanEstimate of(const PlanTables& tables, const PlanCandidate& candidate);
   // PlanEstimate::iteration, without allocating.
   Nanoseconds iteration(const PlanTables& tables, std::span<const std::int64_t> partition);
-  // PlanEstimate::missing_memory.
-  Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
-  // What the fullest stage needs.
-  Bytes most_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
+  // PlanEstimate::missing_memory, where a device may take no more than is `allowed`, too.
+  Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition,
+                       const std::optional<Bytes>& allowed = {});
 
   // What follows the last backward of a stage with several virtual stages at least: as if all of its chunks
   // but the first, which ends last, had ended long before. Layers of other stages are of no account.

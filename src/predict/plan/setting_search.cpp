@@ -71,16 +71,6 @@ std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
   return orders;
 }
 
-std::int64_t room_for(const StageTable& stage, const std::optional<Bytes>& memory) {
-  Bytes limit = stage.capacity;
-  if (memory && (limit.count() == 0 || *memory < limit)) limit = *memory;
-  if (limit.count() == 0) return std::ssize(stage.memory) - 1;
-  std::int64_t most = -1;
-  for (std::int64_t l = 0; l < std::ssize(stage.memory); ++l)
-    if (stage.memory[static_cast<std::size_t>(l)] <= limit) most = l;
-  return most;
-}
-
 PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t layers) {
   const ChunkTable& chunk = tables.chunks[stage];
   const StageTable& after = tables.stages[stage];
@@ -127,12 +117,12 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
     PartitionStageKind& kind = problem.kinds[make];
     if (!placed.filled[s * makes + make]) {
       placed.filled[s * makes + make] = true;
+      problem.most_layers[s * makes + make] = placed.room.most_layers[s * makes + make];
       if (interleaved) {
         fill_chunks(placed, tables, s, make);
       } else {
         for (std::size_t l = 0; l < row; ++l)
           problem.costs[(s * makes + make) * row + l] = costs_of(tables, s, l);
-        problem.most_layers[s * makes + make] = room_for(tables.stages[s], request.memory);
         placed.memory[s * makes + make] = tables.stages[s].memory;
       }
     }
@@ -158,8 +148,7 @@ void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, std::s
                                 std::size_t make) {
   StagesProblem& problem = placed.problem;
   const std::size_t place = stage * problem.kinds.size() + make;
-  const std::int64_t most = placed.room.most_layers[place];
-  problem.most_layers[place] = most;
+  const std::int64_t most = problem.most_layers[place];
   const ReductionRequestOfStage& after = tables.stages[stage].after;
   auto known = std::ranges::find(placed.after, after, &Placed::KnownAfter::request);
   if (known == placed.after.end())
@@ -243,14 +232,8 @@ std::int64_t SettingSearch::time_of(const SettingRequest& request, const Placed&
                                     std::span<const std::int64_t> layers) {
   const PlanTables& tables = tables_of(request, placed.makes, order);
   if (request.every) request.every(candidate(request, placed, order, layers));
-  if (tables.plan.virtual_stages == 1) {
-    for (std::size_t s = 0; s < layers.size(); ++s)
-      if (room_for(tables.stages[s], request.memory) < layers[s]) return kNeverEnds;
-    return estimator_.iteration(tables, layers).count();
-  }
   const std::vector<std::int64_t> chunks = placed.over_chunks(tables.plan, layers);
-  if (estimator_.missing_memory(tables, chunks).count() > 0) return kNeverEnds;
-  if (request.memory && estimator_.most_memory(tables, chunks) > *request.memory) return kNeverEnds;
+  if (estimator_.missing_memory(tables, chunks, request.memory).count() > 0) return kNeverEnds;
   return estimator_.iteration(tables, chunks).count();
 }
 
