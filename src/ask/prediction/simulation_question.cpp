@@ -3,11 +3,15 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/chakra/trace_summary.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/what_if.h"
+#include "nadi/model/catalogue.h"
 #include "nadi/sim/layer_times.h"
+#include "nadi/step/step_settings.h"
 #include "nadi/trace/file_patterns.h"
 
 namespace nadi::inline ask {
@@ -115,6 +119,27 @@ SimulationAnswer simulate(ResolvedSimulation resolved) {
 
 SimulationAnswer simulate(const SimulationQuestion& question) {
   return simulate(resolve(question));
+}
+
+SimulatedFileReport write_predicted_traces(const SimulationAnswer& answer,
+                                           const std::filesystem::path& prefix,
+                                           SimulatedFileOptions options) {
+  options.metadata = trace_metadata(answer.asked.step);
+  const DeviceSpec& device = answer.asked.cluster.device(DeviceId{0});
+  options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
+  options.metadata.emplace_back("device_name", device.product);
+  return write_simulated_step(*answer.programs, answer.result, prefix, options);
+}
+
+bool name_traces(const std::vector<std::string>& words) {
+  if (words.size() > 1) return true;
+  const std::string& word = words[0];
+  if (find_built_in_model(word) != nullptr) return false;
+  if (word.ends_with(".et") || word.find_first_of("*?[") != std::string::npos || is_trace(word)) return true;
+  if (is_trace_prefix(word)) return true;
+  std::error_code ignored;
+  const bool is_file = std::filesystem::is_regular_file(word, ignored);
+  return is_file && kind_of_file(word) != FileKind::kModelConfig && !word.ends_with("config.json");
 }
 
 std::int64_t recorded_ranks(const TraceSet& traces) {

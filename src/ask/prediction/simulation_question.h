@@ -6,6 +6,7 @@
 // The same words give the same answer as on the command line, to the nanosecond.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/prediction/assumptions.h"
 #include "nadi/prediction/simulation_figures.h"
+#include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
 #include "nadi/step/step_question.h"
@@ -69,6 +71,14 @@ struct SimulationAnswer {
 ResolvedSimulation resolve(const SimulationQuestion& question);
 SimulationAnswer simulate(ResolvedSimulation asked);
 SimulationAnswer simulate(const SimulationQuestion& question);
+
+// The same as Chakra traces: PREFIX.0.et and so on, with model, step and plan in their metadata.
+SimulatedFileReport write_predicted_traces(const SimulationAnswer& answer,
+                                           const std::filesystem::path& prefix,
+                                           SimulatedFileOptions options = {});
+
+// Whether words name traces: one word that is no file with a trace is a model, and its mistakes are those of a model.
+bool name_traces(const std::vector<std::string>& words);
 
 // Traces of a run on described hardware: what `nadi simulate` is asked of files.
 struct TraceSimulationQuestion {

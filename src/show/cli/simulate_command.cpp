@@ -8,10 +8,8 @@
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
-#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/parse_duration.h"
-#include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/html_flag.h"
 #include "nadi/cli/max_memory_flag.h"
@@ -25,7 +23,6 @@
 #include "nadi/draw/answer_page.h"
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
-#include "nadi/model/catalogue.h"
 #include "nadi/prediction/plan_file_answer.h"
 #include "nadi/prediction/simulation_question.h"
 #include "nadi/report/simulation_report.h"
@@ -33,7 +30,6 @@
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
-#include "nadi/step/step_settings.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
@@ -163,18 +159,11 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
   ResolvedSimulation asked = resolve(question);
   note_step(asked.step, console);
   const SimulationAnswer answer = simulate(std::move(asked));
-  const ResolvedStep& step = answer.asked.step;
-  const Cluster& cluster = answer.asked.cluster;
   SimulationView view = view_of(answer);
   view.measured = measured;
   report({.write_traces =
               [&](const std::string& prefix, Overwrite overwrite) {
-                SimulatedFileOptions options = file_options(overwrite, console);
-                options.metadata = trace_metadata(step);
-                const DeviceSpec& device = cluster.device(DeviceId{0});
-                options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
-                options.metadata.emplace_back("device_name", device.product);
-                return write_simulated_step(*answer.programs, answer.result, prefix, options);
+                return write_predicted_traces(answer, prefix, file_options(overwrite, console));
               },
           .draw =
               [&](TimelineView& drawn) {
@@ -224,18 +213,6 @@ void simulate_trace_files(const Flags& flags, Console& console) {
                                                {.recorded = set.has_times()});
               }},
          view, flags, console);
-}
-
-// One word that is no file with a trace is a model, and its mistakes are those of a model.
-bool are_traces(const std::vector<std::string>& words) {
-  if (words.size() > 1) return true;
-  const std::string& word = words[0];
-  if (find_built_in_model(word) != nullptr) return false;
-  if (word.ends_with(".et") || word.find_first_of("*?[") != std::string::npos || is_trace(word)) return true;
-  if (is_trace_prefix(word)) return true;
-  std::error_code ignored;
-  const bool is_file = std::filesystem::is_regular_file(word, ignored);
-  return is_file && kind_of_file(word) != FileKind::kModelConfig && !word.ends_with("config.json");
 }
 
 }  // namespace
@@ -300,7 +277,7 @@ void add_simulate_flags(Flags& flags) {
 
 void run_simulate(const Flags& flags, Console& console) {
   const PlannedFlags planned = with_plan_file(flags);
-  if (!planned.file && are_traces(flags.positionals()))
+  if (!planned.file && name_traces(flags.positionals()))
     simulate_trace_files(flags, console);
   else
     simulate_model(planned, console);
