@@ -64,9 +64,9 @@ void run_compare(const Flags& flags, Console& console) {
     TimelineView timeline;
     timeline.title = format("{}: measured and predicted", question.files.front().filename().string());
     timeline.subtitle =
-        format("measured {}, predicted {} on {}: {:+.1f}%; single ops: median error {:.1f}%",
-               to_string(answer.result.measured_iteration), to_string(answer.predicted_iteration),
-               answer.cluster.name, 100 * answer.iteration_error(), 100 * answer.result.median_error);
+        format("{:+.1f}%: measured {}, predicted {} on {}; single ops: median error {:.1f}%",
+               100 * answer.iteration_error(), to_string(answer.result.measured_iteration),
+               to_string(answer.predicted_iteration), answer.cluster.name, 100 * answer.result.median_error);
     timeline_of_comparison(timeline, answer.compared);
     write_timeline_page(timeline, *page, overwrite);
     console.info() << format("wrote {}\n", *page);

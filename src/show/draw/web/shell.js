@@ -15,7 +15,7 @@ export function openShell(about) {
   document.getElementById('page').replaceChildren(
       element('header', {class: 'bar'},
           element('h1', null, oneLine(about.title, 120)),
-          element('p', {class: 'subtitle'}, oneLine(about.subtitle ?? '', 300)),
+          element('p', {class: 'subtitle', title: about.subtitle ?? null}, oneLine(about.subtitle ?? '', 300)),
           element('div', {class: 'tools'}, tools, themeButton())),
       main, footer);
   return {tools, main, footer};

@@ -103,7 +103,7 @@ export class ErrorScatter {
           element('td', {class: 'figure'}, formatTime(one.measured)), element('td', {class: 'figure'}, formatTime(one.predicted)),
           element('td', {class: 'figure'}, `${change < 0 ? '\u2212' : '+'}${formatShare(Math.abs(change))}`));
     });
-    return element('div', null, element('p', null, this.summary() + '.'),
+    return element('div', null, element('p', null, element('strong', null, oneLine(data.head.subtitle, 200))), element('p', null, this.summary() + '.'),
         element('table', {id: 'error-table', 'aria-label': 'Errors by op'},
             element('thead', null, element('tr', null, ...['op', 'times', 'measured', 'predicted', 'error'].map((title, at) =>
               element('th', {scope: 'col', class: at > 0 ? 'figure' : null}, title)))), element('tbody', null, ...rows)));
