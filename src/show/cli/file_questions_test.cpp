@@ -123,9 +123,7 @@ TEST(FileQuestions, AConversionIsTheSameInWordsAndInFields) {
   const std::string profile = "run_rank0_device.json", host = "run_rank0_host.json";
   const std::vector<AskedOfFiles<ConversionQuestion>> questions{
       {profile, "--format et --time-unit us", {.files = {profile}}},
-      {format("{} --num-ops", profile),
-       "--format et",
-       {.files = {profile}, .options = {.num_ops = true}}},
+      {format("{} --num-ops", profile), "--format et", {.files = {profile}, .options = {.num_ops = true}}},
       {format("--host {} --device {}", host, profile),
        "--format et --time-unit us",
        {.devices = {profile}, .hosts = {host}}},
@@ -241,8 +239,7 @@ TEST(FileQuestions, AStudyIsTheSameInWordsAndInFields) {
       .direction = StudyDirection::kMinimize,
       .trials = 4,
   };
-  const std::string words =
-      "--param n=1..9 --constraint n!=3 --metric 'c=([0-9]+)' --minimize --trials 4 ";
+  const std::string words = "--param n=1..9 --constraint n!=3 --metric 'c=([0-9]+)' --minimize --trials 4 ";
   const std::string typed =
       "--metric-of last --metric-warmup 0 --repeat 1 --sampler auto --seed 0 --pruner none ";
   int number = 0;

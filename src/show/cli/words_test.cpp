@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/json.h"
-#include "nadi/command_line/flag_hints.h"
 #include "nadi/cli/run_for_tests.h"
+#include "nadi/command_line/flag_hints.h"
 
 namespace nadi::inline show {
 namespace {

@@ -70,7 +70,7 @@ void FlagHeading::add(FlagSpec spec) {
 }
 
 void FlagHeading::value(FlagNames names, std::string_view value, std::string help, std::string fallback,
-                      FlagTraits traits) {
+                        FlagTraits traits) {
   add(value_flag(std::move(names), value, std::move(help), std::move(fallback), std::move(traits)));
 }
 
