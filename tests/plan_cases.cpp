@@ -85,4 +85,26 @@ std::vector<PlanCase> plan_cases() {
   return cases;
 }
 
+std::vector<PlanCase> expert_plan_cases() {
+  const Plan folded{.tp = 2, .dp = 2, .ep = 2, .sequence_parallel = true};
+  Plan own_tensors = folded;
+  own_tensors.etp = 1;
+  Plan many = own_tensors;
+  many.dp = 4;
+  many.zero_stage = 1;
+  many.micro_batches = 2;
+  StepRequest capacity, full;
+  capacity.experts = {.capacity_factor = 6, .padded = true};  // as many experts: nothing is dropped
+  full.recompute.granularity = Recompute::Granularity::kFull;
+  return {{"ep2", {.dp = 2, .ep = 2}},
+          {"ep2_padded", {.dp = 2, .ep = 2}, capacity},
+          {"ep2_of_cp2", {.cp = 2, .ep = 2}},
+          {"ep2_dp4_zero1", {.dp = 4, .ep = 2, .zero_stage = 1, .micro_batches = 2}},
+          {"ep2_tp2_dp2", folded},
+          {"ep2_tp2_dp2_recomputed", folded, full},
+          {"ep2_etp1_tp2_dp2", own_tensors},
+          {"ep2_dp2_pp2", {.dp = 2, .pp = 2, .ep = 2, .micro_batches = 2}},
+          {"ep2_etp1_tp2_dp4_zero1", many}};
+}
+
 }  // namespace nadi

@@ -21,4 +21,7 @@ void PrintTo(const PlanCase& plan_case, std::ostream* out);
 // For models of four layers and at least 8 sequences of 8 tokens.
 std::vector<PlanCase> plan_cases();
 
+// Of models with a number of experts that is even.
+std::vector<PlanCase> expert_plan_cases();
+
 }  // namespace nadi

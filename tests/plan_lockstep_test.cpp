@@ -2,6 +2,7 @@
 // three steps the loss and every updated weight must be those of a single rank, to 1e-9 in double precision.
 // What the ranks hold and send must be what the summary of their programs says.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "nadi/base/error.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
@@ -188,7 +190,7 @@ TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
 // Capacities and losses of routers are those of a group of tokens: of one micro-batch of a data-parallel rank. One rank
 // with as many micro-batches has the same groups.
 class ExpertPlans : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Random, ExpertPlans, testing::Range(0, 24));
+INSTANTIATE_TEST_SUITE_P(Random, ExpertPlans, testing::Range(0, 80));
 
 TEST_P(ExpertPlans, GiveTheNumbersOfOneRankWithTheirTokenGroups) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
@@ -197,9 +199,21 @@ TEST_P(ExpertPlans, GiveTheNumbersOfOneRankWithTheirTokenGroups) {
   };
   const std::array models{architecture_named("mixtral"), architecture_named("qwen2_moe"),
                           architecture_named("qwen3_moe")};
-  ModelConfig config = tiny_model(models[static_cast<std::size_t>(pick(0, 2))], 4);
-  Plan plan{.tp = pick(1, 2), .cp = pick(1, 2), .dp = pick(1, 2), .pp = pick(1, 2)};
-  plan.sequence_parallel = plan.tp > 1 && pick(0, 1) == 1;
+  const ModelConfig config = tiny_model(models[static_cast<std::size_t>(pick(0, 2))], 4);
+  Plan plan{.tp = pick(1, 2), .cp = pick(1, 2), .dp = 1 << pick(0, 2), .pp = pick(1, 2)};
+  plan.sequence_parallel = plan.tp > 1 && pick(0, 2) > 0;
+  // Experts over ranks of their own: every degree that divides those of a stage.
+  if (plan.tp == 1 || plan.sequence_parallel) {
+    std::vector<Plan> splits;
+    for (const std::int64_t ep : {1, 2, 3, 6})
+      for (const std::int64_t etp : {1, 2})
+        if (plan.stage_size() % (ep * etp) == 0) {
+          splits.push_back(plan);
+          splits.back().ep = ep;
+          splits.back().etp = etp;
+        }
+    plan = splits[static_cast<std::size_t>(pick(0, std::ssize(splits) - 1))];
+  }
   plan.zero_stage = pick(0, 1);
   plan.micro_batches = pick(1, 2);
   StepRequest request;
@@ -209,8 +223,8 @@ TEST_P(ExpertPlans, GiveTheNumbersOfOneRankWithTheirTokenGroups) {
     request.experts.balance = BalanceLossKind::kPooled;
   else
     request.experts.balance = BalanceLossKind::kPerLayer;
-  // Context-parallel ranks have capacities of their own tokens.
-  if (plan.cp == 1 && pick(0, 2) > 0) {
+  // Ranks that place tokens of their own have capacities of their own.
+  if (plan.cp == 1 && plan.expert_tp() == plan.tp && pick(0, 2) > 0) {
     request.experts.capacity_factor = 0.25 * static_cast<double>(pick(2, 6));
     request.experts.padded = pick(0, 1) == 1;
     if (pick(0, 1) == 1) request.experts.drop_policy = DropPolicy::kPosition;
@@ -219,6 +233,22 @@ TEST_P(ExpertPlans, GiveTheNumbersOfOneRankWithTheirTokenGroups) {
   if (pick(0, 1) == 1) request.recompute.granularity = Recompute::Granularity::kFull;
   Cluster all(config, request, plan);
   expect_equal(one, all);
+}
+
+// More rows than a rank has room for stop the step; the message says where and how many.
+TEST(ExpertPlans, OverflowStopsTheStep) {
+  StepRequest request;
+  request.experts.rank_capacity_factor = 0.25;
+  Cluster all(tiny_model(architecture_named("mixtral"), 4), request, {.dp = 2, .ep = 2});
+  try {
+    all.step(1);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(),
+                testing::HasSubstr("model.layers.0.block_sparse_moe.experts.*.place_received"));
+    EXPECT_THAT(error.message(),
+                testing::ContainsRegex("[0-9]+ rows for the experts of this rank, and room for 16"));
+  }
 }
 
 }  // namespace

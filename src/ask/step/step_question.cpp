@@ -113,6 +113,9 @@ void check_degrees(const Plan& plan) {
                                plan.dp, plan.pp, kMostRanks));
     ranks *= degree;
   }
+  for (const std::int64_t degree : {plan.ep, plan.etp})
+    if (degree > kMostRanks)
+      throw usage_error(format("{} ranks that share experts; the limit is {}", degree, kMostRanks));
   if (plan.virtual_stages > kMostStages / plan.pp || plan.pp > kMostStages)
     throw usage_error(
         format("a pipeline of {} x {} stages; the limit is {}", plan.pp, plan.virtual_stages, kMostStages));

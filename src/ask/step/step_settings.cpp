@@ -58,6 +58,10 @@ std::vector<StepSetting> settings_of_plan(const ResolvedStep& step) {
   settings.add("cp", plan.cp);
   settings.add("dp", plan.dp);
   settings.add("pp", plan.pp);
+  if (step.config.experts > 0) {
+    settings.add("ep", plan.ep);
+    settings.add("etp", plan.expert_tp());
+  }
   settings.add("sequence_parallel", plan.sequence_parallel);
   settings.add("partition", resolved_partition(step.config, plan));
   settings.add("schedule", to_string(plan.schedule), training);

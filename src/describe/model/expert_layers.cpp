@@ -45,7 +45,7 @@ TensorId Layers::experts(TensorId x, const ExpertsSpec& spec) {
   }
   const TensorId routed = routed_experts(to_experts(tokens), spec);
   const TensorId y = from_experts(routed);
-  return names.shared.up.empty() ? y : add(y, shared_expert(x, spec));
+  return names.shared.up.empty() || config_.shared_expert_width == 0 ? y : add(y, shared_expert(x, spec));
 }
 
 TensorId Layers::routed_experts(const RoutedTokens& tokens, const ExpertsSpec& spec) {
@@ -63,8 +63,10 @@ TensorId Layers::routed_experts(const RoutedTokens& tokens, const ExpertsSpec& s
         builder_.variable({.name = load_name, .shape = builder_.shape(placed.load), .role = Role::kMetric});
     builder_.add({.kind = OpKind::kCopy, .inputs = {placed.load}, .into = {{load, accumulate_loss_}}});
   }
-  const TensorId rows = permute_tokens(builder_, tokens.x, placed);
-  const TensorId weights = permute_weights(builder_, tokens.routes.weights, placed);
+  const ExpertRows own{.rows = permute_tokens(builder_, tokens.x, placed),
+                       .weights = permute_weights(builder_, tokens.routes.weights, placed),
+                       .placed = placed};
+  const ExpertRows here = dispatch(own);
   const bool out_in = spec.weight_is_out_in;
   const auto product = [&](TensorId a, const std::string& name, std::int64_t inputs, std::int64_t outputs,
                            int axis, double deviation) {
@@ -72,21 +74,23 @@ TensorId Layers::routed_experts(const RoutedTokens& tokens, const ExpertsSpec& s
         out_in ? Shape{config_.experts, outputs, inputs} : Shape{config_.experts, inputs, outputs};
     const TensorId b = expert_weights(name, whole, axis, deviation);
     const auto layer = builder_.in_layer(name);
-    return grouped_matmul(
-        builder_,
-        {.a = a, .b = b, .counts = placed.counts, .transpose_b = out_in, .rows_in_use = placed.rows_in_use});
+    return grouped_matmul(builder_, {.a = a,
+                                     .b = b,
+                                     .counts = here.placed.counts,
+                                     .transpose_b = out_in,
+                                     .rows_in_use = here.placed.rows_in_use});
   };
   const int outputs_axis = out_in ? 1 : 2, inputs_axis = out_in ? 2 : 1;
-  const TensorId gate = product(rows, names.gate, config_.width, config_.expert_width, outputs_axis, 0);
-  const TensorId up = product(rows, names.up, config_.width, config_.expert_width, outputs_axis, 0);
+  const TensorId gate = product(here.rows, names.gate, config_.width, config_.expert_width, outputs_axis, 0);
+  const TensorId up = product(here.rows, names.up, config_.width, config_.expert_width, outputs_axis, 0);
   const TensorId inner = weighted_swiglu(builder_, {.gate = gate,
                                                     .up = up,
-                                                    .weights = weights,
-                                                    .counts = placed.counts,
-                                                    .rows_in_use = placed.rows_in_use});
+                                                    .weights = here.weights,
+                                                    .counts = here.placed.counts,
+                                                    .rows_in_use = here.placed.rows_in_use});
   const TensorId out =
       product(inner, names.output, config_.expert_width, config_.width, inputs_axis, spec.output_deviation);
-  return unpermute_tokens(builder_, out, placed);
+  return unpermute_tokens(builder_, combine(out, own, here), placed);
 }
 
 TensorId Layers::shared_expert(TensorId x, const ExpertsSpec& spec) {

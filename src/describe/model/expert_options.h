@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "nadi/graph/ops/expert_rows.h"
 
@@ -15,6 +16,15 @@ enum class BalanceLossKind : std::uint8_t {
   kNone,
 };
 
+// How busy experts are, as far as costs are concerned: all alike, by Zipf's law, or as measured (expert_load.h).
+struct ExpertLoad {
+  double zipf = 0;                               // the exponent; 0 means all alike
+  std::vector<std::vector<double>> layers = {};  // tokens of each expert
+  bool operator==(const ExpertLoad&) const = default;
+};
+
+inline constexpr double kMostRankCapacity = 4;
+
 struct ExpertOptions {
   std::optional<BalanceLossKind> balance = {};  // else pooled, and per layer where there are several stages
   // Of that loss; else the model's, which is 0 where its configuration does not add the loss.
@@ -24,6 +34,10 @@ struct ExpertOptions {
   double capacity_factor = 0;
   bool padded = false;  // every expert takes exactly so many rows
   DropPolicy drop_policy = DropPolicy::kProbs;
+  // Room for the rows that a rank's experts get from others, as a multiple of the mean; 0 means the worst case, but at
+  // most kMostRankCapacity. More rows stop the step.
+  double rank_capacity_factor = 0;
+  ExpertLoad load = {};
 
   bool operator==(const ExpertOptions&) const = default;
 };

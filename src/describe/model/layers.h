@@ -14,6 +14,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/cross_entropy.h"
+#include "nadi/graph/ops/expert_rows.h"
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/graph/ops/route.h"
 #include "nadi/graph/ops/router_losses.h"
@@ -140,6 +141,17 @@ class Layers {
   };
   virtual RoutedTokens to_experts(const RoutedTokens& tokens) { return tokens; }
   virtual TensorId from_experts(TensorId y) { return y; }
+  // Rows of tokens by expert, as this rank has placed them, and as the ranks that have the experts get them.
+  struct ExpertRows {
+    TensorId rows = kNoTensor, weights = kNoTensor;
+    PlacedTokens placed = {};
+    PlacedRows received = {};  // where rows came from other ranks
+  };
+  virtual ExpertRows dispatch(const ExpertRows& own) { return own; }
+  // What the experts made of them, back in the order of `own`.
+  virtual TensorId combine(TensorId made, const ExpertRows& /*own*/, const ExpertRows& /*dispatched*/) {
+    return made;
+  }
   // The weights of all experts' layers of one kind: of their inner width, which is along `axis`, a rank may have a part.
   virtual TensorId expert_weights(const std::string& name, const Shape& whole, int axis, double deviation);
   // Counts of all ranks whose tokens are balanced together; and how many tokens those are, of this rank's.

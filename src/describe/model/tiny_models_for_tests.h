@@ -12,11 +12,11 @@ namespace nadi::inline describe {
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
 // two queries per key and stretched rotary frequencies; Qwen2 like Llama, with biases of queries, keys and
 // values and tied embeddings; Qwen3 like Llama, with heads of 6 that are normed.
-// Experts of models that have them: 5, of which a token has 2; as Qwen2-MoE, one layer of two has them, and one expert
+// Experts of models that have them: 6, of which a token has 2; as Qwen2-MoE, one layer of two has them, and one expert
 // more for all tokens.
 inline void add_tiny_experts(ModelConfig& config) {
   if (!config.architecture->experts()) return;
-  config.experts = 5;
+  config.experts = 6;
   config.experts_per_token = 2;
   config.expert_width = 12;
   config.normalized_experts = true;

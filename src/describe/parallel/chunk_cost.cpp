@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/error.h"
 #include "nadi/base/hash.h"
 #include "nadi/model/model.h"
 #include "nadi/parallel/chunk_graph.h"
@@ -58,6 +59,11 @@ std::size_t ChunkKeyHash::operator()(const ChunkKey& key) const {
 }
 
 ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlace& place) {
+  check(!plan.numbers_experts(), "costs of chunks are put together where experts are split as all else");
+  // A capacity is rounded up: it is not proportional to the batch (graph_batch.h).
+  if (request.experts.padded)
+    throw usage_error("plans are searched for experts that are not padded to a capacity",
+                      "leave the padding out");
   ChunkKey key{.tp = plan.tp,
                .cp = plan.cp,
                .micro_batch_size = request.batch_size / plan.micro_batches,
@@ -92,7 +98,8 @@ std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, c
                                                     const ChunkGraph& chunk) {
   std::string tied;
   if (key.first != key.last && config.tied_embeddings) tied = model_of(config.architecture).word_embeddings();
-  std::vector<ReadyParameter> parameters = ready_parameters(chunk, key.tp > 1, tied);
+  std::vector<ReadyParameter> parameters =
+      ready_parameters(chunk, {.split = key.tp > 1, .tied_parameter = tied});
   std::ranges::stable_sort(parameters, {}, &ReadyParameter::ready_after);
   return parameters;
 }

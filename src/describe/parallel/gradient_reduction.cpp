@@ -52,7 +52,9 @@ class ReductionBuilder {
   void add_parameters(std::size_t chunk) {
     const Graph& graph = chunks_[chunk].graph;
     for (ReadyParameter& parameter :
-         ready_parameters(chunks_[chunk], plan_.tp > 1, request_.tied_parameter)) {
+         ready_parameters(chunks_[chunk], {.split = plan_.tp > 1,
+                                          .tied_parameter = request_.tied_parameter,
+                                          .numbers_experts = plan_.numbers_experts()})) {
       parameter.chunk = chunk;
       parameters_.push_back(parameter);
     }
@@ -159,7 +161,10 @@ class ReductionBuilder {
   // that is reduced has parts of its own: its norm is taken while later ones are still on their way.
   void count_in_norm(const ParameterBucket& bucket, TensorId gradient) {
     if (bucket.kind.tied && last_stage()) return;
-    const double factor = bucket.kind.replicated ? 1.0 / static_cast<double>(plan_.tp) : 1.0;
+    double factor = bucket.kind.replicated ? 1.0 / static_cast<double>(plan_.tp) : 1.0;
+    // Squares are summed over all ranks, of which so many have the same gradients.
+    if (plan_.numbers_experts() && bucket.part == 0)
+      factor /= static_cast<double>(stage_.ranks_over(bucket.kind.reduced_over));
     for (std::size_t i = first_norm_part_; i < input_.norm.size(); ++i)
       if (OptimizerInput::NormPart& part = input_.norm[i]; part.factor == factor) {
         part.gradients.push_back(gradient);
@@ -170,9 +175,13 @@ class ReductionBuilder {
 
   void optimize(const ParameterLayout& layout) {
     const auto phase = builder_.in_phase(Phase::kOptimizer);
-    if (stage_.splits_state) input_.norm_groups.push_back(group_args(plan_, GroupKind::kData));
-    if (group_size(plan_, GroupKind::kModel) > 1)
-      input_.norm_groups.push_back(group_args(plan_, GroupKind::kModel));
+    if (plan_.numbers_experts()) {
+      input_.norm_groups.push_back(group_args(plan_, GroupKind::kWorld));
+    } else {
+      if (stage_.splits_state) input_.norm_groups.push_back(group_args(plan_, GroupKind::kData));
+      if (group_size(plan_, GroupKind::kModel) > 1)
+        input_.norm_groups.push_back(group_args(plan_, GroupKind::kModel));
+    }
     const LossScale loss_scale = request_.fp16 ? make_loss_scale(builder_) : LossScale{};
     if (last_stage() && group_size(plan_, GroupKind::kData) > 1) {
       const auto scope = builder_.in_layer("optimizer");

@@ -52,7 +52,8 @@ std::int64_t place_in(const std::vector<Rank>& members, Rank rank) {
 bool splits(const std::vector<Shard>& shards) {
   check(shards.size() <= 1, "a variable that is split twice has no logical piece");
   if (shards.empty()) return false;
-  check(group_named(shards[0].group) == GroupKind::kTensor && !shards[0].zigzag,
+  const GroupKind group = group_named(shards[0].group);
+  check((group == GroupKind::kTensor || group == GroupKind::kExpertTensor) && !shards[0].zigzag,
         "a parameter is split over tensor-parallel ranks, or not at all");
   return true;
 }
@@ -188,21 +189,19 @@ void LogicalState::add(const LogicalTensor& tensor, const Holding& holding) {
   Holding of_expert = holding;
   of_expert.local = shape_of_expert(holding.local);
   if (of_expert.sharded) of_expert.sharded->elements = of_expert.local.elements();
-  for (Shard& shard : of_expert.shards) {
-    check(shard.axis > 0, "experts themselves are not split");
-    --shard.axis;
-  }
+  std::erase_if(of_expert.shards, [](const Shard& shard) { return shard.axis == 0; });
+  for (Shard& shard : of_expert.shards) --shard.axis;
+  const std::int64_t own_experts = holding.local[0];
+  std::int64_t& at = of_expert.sharded ? of_expert.sharded->start : of_expert.start;
+  const std::int64_t start = at;
   for (std::int64_t expert = 0; expert < tensor.shape[0]; ++expert) {
+    if (plan_.numbers_experts()) of_expert.expert_rank = expert / own_experts;
+    at = start + expert % own_experts * of_expert.local.elements();
     add_one({.name = name_of_expert(tensor.name, expert),
              .shape = shape_of_expert(tensor.shape),
              .dtype = tensor.dtype,
              .role = tensor.role},
             of_expert);
-    const std::int64_t elements = of_expert.local.elements();
-    if (of_expert.sharded)
-      of_expert.sharded->start += elements;
-    else
-      of_expert.start += elements;
   }
 }
 
@@ -220,19 +219,27 @@ void LogicalState::add_one(LogicalTensor tensor, Holding holding) {
   stages_.back().push_back(std::move(holding));
 }
 
+GroupKind LogicalState::copies_of(const Holding& holding) {
+  return holding.expert_rank ? GroupKind::kExpertData : GroupKind::kData;
+}
+
 LogicalPiece LogicalState::piece(const Holding& holding, Rank rank) const {
   LogicalPiece piece{.tensor = holding.tensor, .variable = holding.variable};
   const Coordinates at = coordinates_of(plan_, rank);
+  const ExpertCoordinates of_experts = expert_coordinates_of(plan_, rank);
+  if (holding.expert_rank && holding.expert_rank != of_experts.ep) return piece;
+  const std::int64_t tensor_place = holding.expert_rank ? of_experts.etp : at.tp;
+  const bool first_copy = holding.expert_rank ? of_experts.edp == 0 : at.cp == 0 && at.dp == 0;
   const std::vector<ElementBlock> part =
-      blocks_of(holding.local, holding.shards, at.tp, tensors_[holding.tensor].shape);
-  const bool first_tensor_rank = at.tp == 0 || splits(holding.shards);
+      blocks_of(holding.local, holding.shards, tensor_place, tensors_[holding.tensor].shape);
+  const bool first_tensor_rank = tensor_place == 0 || splits(holding.shards);
   if (!holding.sharded) {
     piece.blocks = part;
     for (ElementBlock& block : piece.blocks) block.first.local += holding.start;
-    piece.writes = holding.first && first_tensor_rank && at.cp == 0 && at.dp == 0;
+    piece.writes = holding.first && first_tensor_rank && first_copy;
     return piece;
   }
-  const std::int64_t place = place_in(group_members(plan_, GroupKind::kData, rank), rank);
+  const std::int64_t place = place_in(group_members(plan_, copies_of(holding), rank), rank);
   const ShardOfTensor own = shard_of(*holding.sharded, place);
   for (const ElementBlock& block : part) add_slice(block, own, piece.blocks);
   piece.writes = holding.first && first_tensor_rank;
@@ -246,14 +253,24 @@ std::vector<LogicalPiece> LogicalState::held_by(Rank rank) const {
   return pieces;
 }
 
+// Of each part of the tensor, the first copy.
+std::vector<Rank> LogicalState::first_holders(const Holding& holding, std::int64_t stage) const {
+  std::vector<Rank> ranks;
+  const std::int64_t split_over = holding.expert_rank ? plan_.expert_tp() : plan_.tp;
+  for (std::int64_t place = 0; place < (splits(holding.shards) ? split_over : 1); ++place)
+    ranks.push_back(
+        holding.expert_rank
+            ? rank_at(plan_, ExpertCoordinates{.etp = place, .ep = *holding.expert_rank, .pp = stage})
+            : rank_at(plan_, Coordinates{.tp = place, .pp = stage}));
+  return ranks;
+}
+
 std::vector<LogicalWriter> LogicalState::writers(std::size_t tensor) const {
   const Writing& writing = writing_[tensor];
   const Holding& holding = stages_[writing.stage][writing.holding];
   std::vector<LogicalWriter> result;
-  const std::int64_t tensor_ranks = splits(holding.shards) ? plan_.tp : 1;
-  for (std::int64_t tp = 0; tp < tensor_ranks; ++tp) {
-    const Rank first = rank_at(plan_, {.tp = tp, .pp = static_cast<std::int64_t>(writing.stage)});
-    const std::vector<Rank> data = group_members(plan_, GroupKind::kData, first);
+  for (const Rank first : first_holders(holding, static_cast<std::int64_t>(writing.stage))) {
+    const std::vector<Rank> data = group_members(plan_, copies_of(holding), first);
     PlacesInGroup places{0, 1};
     if (holding.sharded) places = holders_of(*holding.sharded);
     for (std::int64_t place = places.first; place < places.end; ++place) {

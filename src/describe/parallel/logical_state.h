@@ -106,7 +106,9 @@ class LogicalState {
     std::string variable = {};
     Shape local = {};  // what a tensor-parallel rank has of it, all slices together
     std::vector<Shard> shards = {};
-    std::int64_t start = 0;                     // of one expert among those of the variable; elsewhere 0
+    std::int64_t start = 0;  // of one expert among those of the variable; elsewhere 0
+    // Where experts have ranks of their own: the place of those that have this one among expert-parallel ranks.
+    std::optional<std::int64_t> expert_rank = {};
     std::optional<ShardedTensor> sharded = {};  // ZeRO
     bool first = false;                         // no stage before this one has it
   };
@@ -118,6 +120,8 @@ class LogicalState {
   void add(const LogicalTensor& tensor, const Holding& holding);
   void add_one(LogicalTensor tensor, Holding holding);
   LogicalPiece piece(const Holding& holding, Rank rank) const;
+  static GroupKind copies_of(const Holding& holding);  // the ranks that hold the same
+  std::vector<Rank> first_holders(const Holding& holding, std::int64_t stage) const;
 
   Plan plan_;
   std::vector<LogicalTensor> tensors_;

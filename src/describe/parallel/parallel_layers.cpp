@@ -1,14 +1,20 @@
 #include "nadi/parallel/parallel_layers.h"
 
+#include <algorithm>
+
 #include "nadi/base/round_up.h"
 #include "nadi/graph/ops.h"
 #include "nadi/graph/ops/gather_again.h"
+#include "nadi/parallel/expert_load.h"
+#include "nadi/parallel/expert_room.h"
 
 namespace nadi::inline describe {
 namespace {
 
 const std::string kTensorGroup{"tp"};
 const std::string kContextGroup{"cp"};
+const std::string kExpertGroup{"ep"};
+const std::string kExpertTensorGroup{"etp"};
 constexpr int kTokenAxis = 1;  // of [B, T, C]
 
 }  // namespace
@@ -180,28 +186,89 @@ void ParallelLayers::loss_of(TensorId logits, TensorId targets, TensorId count) 
                                    .group_size = plan_.tp});
 }
 
-// Ranks have a part of every expert each, so all of them need all tokens. Routes are those of the rank that has the
+// Ranks that share each expert need the same tokens: those of all of them. Routes are those of the rank that has the
 // token: gathered with it, or the same on all ranks.
 Layers::RoutedTokens ParallelLayers::to_experts(const RoutedTokens& tokens) {
-  if (!tensor_parallel()) return tokens;
-  const GroupArgs group{kTensorGroup, plan_.tp};
+  const std::int64_t sharing = plan_.expert_tp();
+  if (sharing == 1) return tokens;
   const Routes& routes = tokens.routes;
-  if (!plan_.sequence_parallel)
+  const bool as_others = !plan_.numbers_experts();
+  if (as_others && !plan_.sequence_parallel) {
+    const GroupArgs group{kTensorGroup, plan_.tp};
     return {.x = enter(tokens.x),
             .routes = {.experts = routes.experts, .weights = copy_to_group(builder_, routes.weights, group)}};
-  return {.x = enter(tokens.x),
+  }
+  const GroupArgs group{as_others ? kTensorGroup : kExpertTensorGroup, sharing};
+  return {.x = as_others ? enter(tokens.x) : all_gather_again(builder_, tokens.x, group, kTokenAxis),
           .routes = {.experts = all_gather(builder_, routes.experts, group, kTokenAxis),
                      .weights = all_gather(builder_, routes.weights, group, kTokenAxis)}};
 }
 
+TensorId ParallelLayers::from_experts(TensorId y) {
+  if (!plan_.numbers_experts()) return leave(y);
+  if (plan_.expert_tp() == 1) return y;
+  return reduce_scatter(builder_, y, {kExpertTensorGroup, plan_.expert_tp()}, kTokenAxis);
+}
+
+// The counts go first, so that all know how many rows come from whom; then rows and weights, which are sorted by expert
+// again.
+Layers::ExpertRows ParallelLayers::dispatch(const ExpertRows& own) {
+  if (plan_.ep == 1) return own;
+  const GroupArgs group{kExpertGroup, plan_.ep};
+  const TensorId counts =
+      reshape(builder_, all_gather(builder_, own.placed.counts, group, 0), Shape{plan_.ep, config_.experts});
+  const TensorId own_place = constant("ep_place", Shape{1}, Initializer::iota(),
+                                      {{.group = kExpertGroup, .parts = plan_.ep, .axis = 0}});
+  const std::int64_t choices = builder_.shape(own.placed.slots).elements();
+  const std::int64_t room =
+      rows_room(config_, plan_, options_.experts, {.sequences = options_.batch_size, .choices = choices});
+  const auto expected = static_cast<std::int64_t>(static_cast<double>(own.placed.rows_in_use) *
+                                                  busiest_rank(config_, plan_, options_.experts.load));
+  ExpertRows here;
+  here.received = place_received(
+      builder_,
+      {.counts = counts, .place = own_place, .rows = room, .rows_in_use = std::min(room, expected)});
+  here.placed = here.received.placed;
+  const auto received = [&](TensorId rows) {
+    const TensorId arrived = exchange_rows(builder_, {.x = rows,
+                                                      .sent = here.received.sent,
+                                                      .received = here.received.received,
+                                                      .rows = room,
+                                                      .rows_in_use = own.placed.rows_in_use,
+                                                      .group = group});
+    return permute_tokens(builder_, arrived, here.placed);
+  };
+  here.rows = received(own.rows);
+  here.weights = received(own.weights);
+  return here;
+}
+
+TensorId ParallelLayers::combine(TensorId made, const ExpertRows& own, const ExpertRows& dispatched) {
+  if (plan_.ep == 1) return made;
+  const TensorId as_arrived = unpermute_tokens(builder_, made, dispatched.placed);
+  return exchange_rows(builder_, {.x = as_arrived,
+                                  .sent = dispatched.received.received,
+                                  .received = dispatched.received.sent,
+                                  .rows = builder_.shape(own.rows)[0],
+                                  .rows_in_use = dispatched.placed.rows_in_use,
+                                  .group = {kExpertGroup, plan_.ep}});
+}
+
 TensorId ParallelLayers::expert_weights(const std::string& name, const Shape& whole, int axis,
                                         double deviation) {
-  if (!tensor_parallel()) return Layers::expert_weights(name, whole, axis, deviation);
+  const std::int64_t sharing = plan_.expert_tp();
+  if (sharing == 1 && plan_.ep == 1) return Layers::expert_weights(name, whole, axis, deviation);
   const auto scope = builder_.in_layer(name);
   Shape own = whole;
-  own.set(axis, whole[axis] / plan_.tp);
+  std::vector<Shard> shards;
+  if (plan_.ep > 1) shards.push_back({.group = kExpertGroup, .parts = plan_.ep, .axis = 0});
+  if (sharing > 1)
+    shards.push_back({.group = plan_.numbers_experts() ? kExpertTensorGroup : kTensorGroup,
+                      .parts = sharing,
+                      .axis = axis});
+  for (const Shard& shard : shards) own.set(shard.axis, own[shard.axis] / shard.parts);
   return parameter("weight", own, Initializer::normal(deviation > 0 ? deviation : config_.initializer_range),
-                   tensor_shard(axis));
+                   std::move(shards));
 }
 
 std::int64_t ParallelLayers::balanced_ranks() const {

@@ -47,7 +47,9 @@ class ParallelLayers : public Layers {
   void loss_of(TensorId logits, TensorId targets, TensorId count) override;
   TensorId whole_logits(TensorId logits) override;
   RoutedTokens to_experts(const RoutedTokens& tokens) override;
-  TensorId from_experts(TensorId y) override { return leave(y); }
+  TensorId from_experts(TensorId y) override;
+  ExpertRows dispatch(const ExpertRows& own) override;
+  TensorId combine(TensorId made, const ExpertRows& own, const ExpertRows& dispatched) override;
   TensorId expert_weights(const std::string& name, const Shape& whole, int axis, double deviation) override;
   TensorId of_balanced_tokens(TensorId counts) override;
   std::int64_t balanced_ranks() const override;

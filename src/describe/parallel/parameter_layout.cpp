@@ -9,6 +9,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/graph/ops/collectives.h"
+#include "nadi/model/expert_names.h"
 
 namespace nadi::inline describe {
 namespace {
@@ -56,8 +57,7 @@ StageLayout stage_layout(const LayoutRules& rules, const Plan& plan, std::int64_
   return layout;
 }
 
-std::vector<ReadyParameter> ready_parameters(const ChunkGraph& chunk, bool split,
-                                             std::string_view tied_parameter) {
+std::vector<ReadyParameter> ready_parameters(const ChunkGraph& chunk, const ReadyParametersOf& of) {
   const Graph& graph = chunk.graph;
   std::vector<std::uint32_t> last_write(graph.tensors().size(), 0);
   for (std::uint32_t i = 0; i < graph.ops().size(); ++i)
@@ -65,12 +65,15 @@ std::vector<ReadyParameter> ready_parameters(const ChunkGraph& chunk, bool split
   std::vector<ReadyParameter> parameters;
   for (const auto& [parameter, gradient] : chunk.gradients) {
     const Tensor& tensor = graph.tensor(parameter);
-    parameters.push_back({.parameter = {.elements = tensor.shape.elements(),
-                                        .rows = tensor.shape[0],
-                                        .decays = tensor.shape.rank() >= 2,
-                                        .replicated = split && tensor.shards.empty(),
-                                        .tied = tensor.name == tied_parameter},
-                          .ready_after = last_write[index(gradient)]});
+    const bool of_expert_ranks = of.numbers_experts && is_of_every_expert(tensor.name);
+    parameters.push_back(
+        {.parameter = {.elements = tensor.shape.elements(),
+                       .rows = tensor.shape[0],
+                       .decays = tensor.shape.rank() >= 2,
+                       .replicated = of.split && tensor.shards.empty() && !of_expert_ranks,
+                       .tied = tensor.name == of.tied_parameter,
+                       .reduced_over = of_expert_ranks ? GroupKind::kExpertData : GroupKind::kData},
+         .ready_after = last_write[index(gradient)]});
   }
   return parameters;
 }

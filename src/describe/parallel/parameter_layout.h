@@ -131,9 +131,13 @@ struct ReadyParameter {
   std::size_t chunk = 0;
 };
 // In the order of ChunkGraph::gradients. `split`: tensor-parallel ranks have parts; `tied_parameter`: one that
-// another stage has, "" for none.
-std::vector<ReadyParameter> ready_parameters(const ChunkGraph& chunk, bool split,
-                                             std::string_view tied_parameter);
+// another stage has, "" for none; `numbers_experts`: those of experts are reduced over ranks of their own.
+struct ReadyParametersOf {
+  bool split = false;
+  std::string_view tied_parameter = {};
+  bool numbers_experts = false;
+};
+std::vector<ReadyParameter> ready_parameters(const ChunkGraph& chunk, const ReadyParametersOf& of);
 
 // What is the same for all parameters of a stage.
 struct StageLayout {

@@ -18,10 +18,29 @@ struct GroupName {
   std::string_view name;
 };
 constexpr std::array kGroups{
-    GroupName{GroupKind::kTensor, "tp"}, GroupName{GroupKind::kContext, "cp"},
-    GroupName{GroupKind::kData, "dp"},   GroupName{GroupKind::kPipeline, "pp"},
-    GroupName{GroupKind::kModel, "mp"},  GroupName{GroupKind::kEmbedding, "embedding"},
+    GroupName{GroupKind::kTensor, "tp"},      GroupName{GroupKind::kContext, "cp"},
+    GroupName{GroupKind::kData, "dp"},        GroupName{GroupKind::kPipeline, "pp"},
+    GroupName{GroupKind::kModel, "mp"},       GroupName{GroupKind::kEmbedding, "embedding"},
+    GroupName{GroupKind::kExpert, "ep"},      GroupName{GroupKind::kExpertTensor, "etp"},
+    GroupName{GroupKind::kExpertData, "edp"}, GroupName{GroupKind::kWorld, "world"},
 };
+
+std::vector<Rank> expert_group_members(const Plan& plan, GroupKind kind, Rank rank) {
+  if (!plan.numbers_experts()) return {rank};
+  std::vector<Rank> members;
+  ExpertCoordinates at = expert_coordinates_of(plan, rank);
+  const auto along = [&](std::int64_t& place) {
+    const std::int64_t size = group_size(plan, kind);
+    for (place = 0; place < size; ++place) members.push_back(rank_at(plan, at));
+  };
+  if (kind == GroupKind::kExpert) along(at.ep);
+  if (kind == GroupKind::kExpertTensor) along(at.etp);
+  if (kind == GroupKind::kExpertData) along(at.edp);
+  if (kind == GroupKind::kWorld)
+    for (std::int64_t r = 0; r < plan.world_size(); ++r)
+      members.push_back(Rank{static_cast<std::int32_t>(r)});
+  return members;
+}
 
 }  // namespace
 
@@ -65,6 +84,24 @@ Rank rank_at(const Plan& plan, const Coordinates& at) {
   return Rank{static_cast<std::int32_t>(at.tp + plan.tp * (at.cp + plan.cp * (at.dp + plan.dp * at.pp)))};
 }
 
+ExpertCoordinates expert_coordinates_of(const Plan& plan, Rank rank) {
+  std::int64_t number = to_number(rank);
+  check(number >= 0 && number < plan.world_size(), "a rank is outside of the plan");
+  ExpertCoordinates at;
+  at.etp = number % plan.expert_tp();
+  number /= plan.expert_tp();
+  at.ep = number % plan.ep;
+  number /= plan.ep;
+  at.edp = number % plan.expert_copies();
+  at.pp = number / plan.expert_copies();
+  return at;
+}
+
+Rank rank_at(const Plan& plan, const ExpertCoordinates& at) {
+  return Rank{static_cast<std::int32_t>(
+      at.etp + plan.expert_tp() * (at.ep + plan.ep * (at.edp + plan.expert_copies() * at.pp)))};
+}
+
 std::vector<Rank> group_members(const Plan& plan, GroupKind kind, Rank rank) {
   const Coordinates own = coordinates_of(plan, rank);
   std::vector<Rank> members;
@@ -94,6 +131,11 @@ std::vector<Rank> group_members(const Plan& plan, GroupKind kind, Rank rank) {
       at.pp = plan.pp - 1;
       if (plan.pp > 1) add(at);
       return members;
+    case GroupKind::kExpert:
+    case GroupKind::kExpertTensor:
+    case GroupKind::kExpertData:
+    case GroupKind::kWorld:
+      return expert_group_members(plan, kind, rank);
   }
   unreachable();
 }
@@ -112,6 +154,14 @@ std::int64_t group_size(const Plan& plan, GroupKind kind) {
       return plan.tp * plan.pp;
     case GroupKind::kEmbedding:
       return plan.pp > 1 ? 2 : 1;
+    case GroupKind::kExpert:
+      return plan.ep;
+    case GroupKind::kExpertTensor:
+      return plan.numbers_experts() ? plan.expert_tp() : 1;
+    case GroupKind::kExpertData:
+      return plan.numbers_experts() ? plan.expert_copies() : 1;
+    case GroupKind::kWorld:
+      return plan.numbers_experts() ? plan.world_size() : 1;
   }
   unreachable();
 }

@@ -2,8 +2,12 @@
 //
 // Ranks are numbered with tensor parallelism fastest, then context, data, pipeline:
 //   rank = tp_place + tp * (cp_place + cp * (dp_place + dp * pp_place))
+// Experts may be split over the same ranks in a way of their own, as Megatron-LM's "parallel folding" does: within a
+// stage, expert-tensor parallelism fastest, then expert parallelism, then copies:
+//   rank = etp_place + etp * (ep_place + ep * (edp_place + edp * pp_place)),   edp = tp * cp * dp / (etp * ep)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +35,8 @@ struct Plan {
   std::int64_t cp = 1;             // context
   std::int64_t dp = 1;             // data
   std::int64_t pp = 1;             // pipeline
+  std::int64_t ep = 1;             // expert: they share the experts of a layer
+  std::int64_t etp = 0;            // expert-tensor: they share each expert; 0 means as many as tp
   bool sequence_parallel = false;  // norms and residual stream split over the tensor-parallel ranks
   std::int64_t zero_stage = 0;     // 1 means optimizer state split over the data-parallel ranks
   ScheduleKind schedule = ScheduleKind::k1F1B;
@@ -41,6 +47,13 @@ struct Plan {
   std::vector<std::int64_t> partition = {};
 
   std::int64_t world_size() const { return tp * cp * dp * pp; }
+  std::int64_t stage_size() const { return tp * cp * dp; }
+  std::int64_t expert_tp() const { return etp > 0 ? etp : tp; }
+  std::int64_t expert_copies() const {
+    return std::max<std::int64_t>(1, stage_size() / (expert_tp() * ep));
+  }  // edp
+  // Whether experts have a numbering of their own. Else they are split as all else is.
+  bool numbers_experts() const { return ep > 1 || expert_tp() != tp; }
 };
 
 // A rank's place along each axis of the grid.
@@ -49,6 +62,14 @@ struct Coordinates {
   bool operator==(const Coordinates&) const = default;
 };
 Coordinates coordinates_of(const Plan& plan, Rank rank);
+
+// Its place in the numbering of experts.
+struct ExpertCoordinates {
+  std::int64_t etp = 0, ep = 0, edp = 0, pp = 0;
+  bool operator==(const ExpertCoordinates&) const = default;
+};
+ExpertCoordinates expert_coordinates_of(const Plan& plan, Rank rank);
+Rank rank_at(const Plan& plan, const ExpertCoordinates& coordinates);
 Rank rank_at(const Plan& plan, const Coordinates& coordinates);
 
 // Groups of ranks that communicate, each named in the graph's ops.
@@ -59,8 +80,13 @@ enum class GroupKind : std::uint8_t {
   kPipeline,   // "pp"
   kModel,      // "mp": tensor and pipeline: all parts of one copy of the model
   kEmbedding,  // "embedding": first and last stage, where both hold the word embeddings
+  // Of experts, where they have a numbering of their own; else a rank is alone in them.
+  kExpert,        // "ep"
+  kExpertTensor,  // "etp"
+  kExpertData,    // "edp": those that hold the same part of the same experts
+  kWorld,         // "world": all ranks, where no smaller group has each parameter equally often
 };
-inline constexpr int kGroupKindCount = 6;
+inline constexpr int kGroupKindCount = 10;
 std::string_view to_string(GroupKind kind);
 GroupKind group_named(std::string_view name);  // a bug when there is none
 

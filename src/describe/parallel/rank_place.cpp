@@ -15,6 +15,7 @@ RankPlace place_of(const ModelConfig& config, const Plan& plan, Rank rank) {
   const bool at_an_end = place.at.pp == 0 || place.at.pp == plan.pp - 1;
   for (int kind = 0; kind < kGroupKindCount; ++kind) {
     const auto group = static_cast<GroupKind>(kind);
+    if (group >= GroupKind::kExpert && !plan.numbers_experts()) continue;
     const bool is_member =
         group != GroupKind::kEmbedding || (config.tied_embeddings && plan.pp > 1 && at_an_end);
     if (is_member) place.groups.push_back({.kind = group, .members = group_members(plan, group, rank)});

@@ -55,6 +55,7 @@ Why why_request(const ModelConfig& config, const StepRequest& request) {
   if (experts != ExpertOptions{} && config.experts == 0) return because(Misfit::kNoExperts);
   if (!(experts.capacity_factor >= 0)) return because(Misfit::kCapacityFactor);
   if (experts.padded && experts.capacity_factor == 0) return because(Misfit::kPaddedCapacity);
+  if (!(experts.rank_capacity_factor >= 0)) return because(Misfit::kRankCapacity);
   std::int64_t tokens = request.seq_length;
   if (!generates(request)) {
     if (tokens < 1) return because(Misfit::kSequenceLength, tokens);
@@ -77,6 +78,8 @@ Why why_ranks(const Plan& plan) {
   if (plan.dp < 1) return because(Misfit::kDataDegree, plan.dp);
   if (plan.pp < 1) return because(Misfit::kPipelineDegree, plan.pp);
   if (plan.virtual_stages < 1) return because(Misfit::kVirtualStages, plan.virtual_stages);
+  if (plan.ep < 1) return because(Misfit::kExpertDegree, plan.ep);
+  if (plan.etp < 0) return because(Misfit::kExpertTensorDegree, plan.etp);
   if (plan.tp > kMostRanksOfPlan / plan.cp / plan.dp / plan.pp || plan.world_size() > kMostRanksOfPlan)
     return because(Misfit::kTooManyRanks);
   return std::nullopt;
@@ -91,13 +94,27 @@ Why why_batch(const StepRequest& request, const Plan& plan) {
   return std::nullopt;
 }
 
+Why why_expert_ranks(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  if (!plan.numbers_experts()) return std::nullopt;
+  if (config.experts == 0) return because(Misfit::kExpertsOfModel);
+  if (generates(request)) return because(Misfit::kExpertsOfStep);
+  if (config.experts % plan.ep != 0) return because(Misfit::kExpertDivision, config.experts, plan.ep);
+  if (plan.expert_tp() > plan.stage_size() / plan.ep || plan.stage_size() % (plan.expert_tp() * plan.ep) != 0)
+    return because(Misfit::kExpertRanks, plan.expert_tp(), plan.ep, plan.stage_size());
+  if (plan.tp > 1 && !plan.sequence_parallel) return because(Misfit::kExpertTokens, plan.tp);
+  return std::nullopt;
+}
+
 Why why_tensors(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
   if (config.heads % plan.tp != 0) return because(Misfit::kHeads, config.heads, plan.tp);
   if (config.kv_heads % plan.tp != 0) return because(Misfit::kKeyValueHeads, config.kv_heads, plan.tp);
   for (const std::int64_t width : dense_widths(config))
     if (width % plan.tp != 0) return because(Misfit::kFeedForwardWidth, width, plan.tp);
-  for (const std::int64_t width : expert_widths(config))
-    if (width % plan.tp != 0) return because(Misfit::kExpertWidth, width, plan.tp);
+  if (config.experts > 0 && config.expert_width % plan.expert_tp() != 0)
+    return because(Misfit::kExpertWidth, config.expert_width, plan.expert_tp());
+  if (config.shared_expert_width % plan.tp != 0)
+    return because(Misfit::kExpertWidth, config.shared_expert_width, plan.tp);
+  if (const Why why = why_expert_ranks(config, request, plan)) return why;
   if (request.experts.balance == BalanceLossKind::kPooled && plan.pp * plan.virtual_stages > 1)
     return because(Misfit::kPooledBalance, plan.pp * plan.virtual_stages);
   if (plan.sequence_parallel && plan.tp == 1) return because(Misfit::kSequenceParallel);
@@ -238,6 +255,26 @@ Error error_of(const Infeasible& why, const ModelConfig& config, StepKind kind) 
                          "give the capacity as a multiple of the mean");
     case Misfit::kCapacityFactor:
       return usage_error("the capacity of an expert is a positive multiple of the mean");
+    case Misfit::kExpertDegree:
+      return degree("expert");
+    case Misfit::kExpertTensorDegree:
+      return usage_error(format("the expert-tensor-parallel degree must be at least 0, not {}", a),
+                         "0 means as many ranks as share all other tensors");
+    case Misfit::kExpertsOfModel:
+      return usage_error(format("{} has no experts that ranks could share", config.name));
+    case Misfit::kExpertDivision:
+      return usage_error(format("{} experts do not divide over {} expert-parallel ranks", a, b));
+    case Misfit::kExpertRanks:
+      return usage_error(format("{} x {} ranks that share experts do not divide the {} of a stage", a, b, c),
+                         "etp x ep divides tp x cp x dp; etp is tp where it is not given");
+    case Misfit::kExpertTokens:
+      return usage_error(
+          format("{} tensor-parallel ranks have the same tokens: each would send them to the experts", a),
+          "use sequence parallelism");
+    case Misfit::kExpertsOfStep:
+      return usage_error(format("a {} step has no expert parallelism", step));
+    case Misfit::kRankCapacity:
+      return usage_error("the room of a rank for rows of experts is a positive multiple of the mean");
     case Misfit::kPooledBalance:
       return usage_error(
           format("the balance loss of all layers as one needs them on one stage, not on {}", a),

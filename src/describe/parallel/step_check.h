@@ -46,6 +46,14 @@ enum class Misfit : std::uint8_t {
   kPaddedCapacity,       // padded to a capacity that is not given
   kCapacityFactor,       // below 0
   kPooledBalance,        // stages
+  kExpertDegree,         // below 1
+  kExpertTensorDegree,   // below 0
+  kExpertsOfModel,       // of expert-parallel ranks, for a model that has none
+  kExpertDivision,       // experts; expert-parallel ranks
+  kExpertRanks,          // etp; ep; ranks of a stage
+  kExpertTokens,         // tensor-parallel ranks without sequence parallelism
+  kExpertsOfStep,        // of a step that generates
+  kRankCapacity,         // below 0
   kSequenceParallel,     // without tensor parallelism
   kZeroStage,            // stage
   kSgdSaiTensor,         // tensor-parallel ranks

@@ -75,6 +75,12 @@ struct CommBuffer {
   DType dtype = DType::kF32;
 };
 
+// Bytes to and from each member of a group.
+struct ExchangeSizes {
+  std::span<const std::int64_t> sent;
+  std::span<const std::int64_t> received;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -104,6 +110,11 @@ class Communicator {
   // Part j of `from` goes to member j, where it becomes part i of `to`, i being this member. They do not
   // overlap.
   virtual CommRequest all_to_all(CommLine line, std::span<const std::byte> from, std::span<std::byte> to) = 0;
+  // The same with sizes of their own: the first sent[0] bytes of `from` go to member 0, those behind them to member 1, and
+  // what comes, received[i] bytes from member i, stands one after the other in `to`. Sizes are read before the call
+  // returns. Error (environment) where a communicator cannot.
+  virtual CommRequest exchange(CommLine line, std::span<const std::byte> from, std::span<std::byte> to,
+                               const ExchangeSizes& sizes);
   // To and from the member with this place. Messages with the same tag between two members are matched in
   // the order in which they were started; sizes agree.
   virtual CommRequest send(CommLine line, std::int64_t peer, std::int64_t tag,

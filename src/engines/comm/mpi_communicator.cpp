@@ -223,6 +223,35 @@ CommRequest MpiCommunicator::all_to_all(CommLine line, std::span<const std::byte
   return progress_->start(slot, slot.transfer, {.group = line.group});
 }
 
+CommRequest MpiCommunicator::exchange(CommLine line, std::span<const std::byte> from, std::span<std::byte> to,
+                                      const ExchangeSizes& sizes) {
+  Group& group = group_of(line);
+  check(std::ssize(sizes.sent) == group.size && std::ssize(sizes.received) == group.size,
+        "there is a size for each member");
+  const int tag = next_tag(group) + kCollectTag;
+  MpiSlot& slot = progress_->take_slot();
+  slot.transfer.clear();
+  std::size_t sent = 0, received = 0;
+  for (std::int64_t i = 0; i < group.size; ++i) {
+    const auto give = static_cast<std::size_t>(sizes.sent[i]),
+               take = static_cast<std::size_t>(sizes.received[i]);
+    check(sent + give <= from.size() && received + take <= to.size(), "what is exchanged fits its memory");
+    const std::span<const std::byte> own = from.subspan(sent, give);
+    const std::span<std::byte> place = to.subspan(received, take);
+    if (i == group.place) {
+      check(give == take, "a rank gets from itself what it gives");
+      if (give > 0) std::memcpy(place.data(), own.data(), give);
+    } else {
+      const MpiPeer peer{group.comm, static_cast<int>(i), tag};
+      if (take > 0) slot.transfer.add(MpiStream::receiving(peer, place, piece_bytes_));
+      if (give > 0) slot.transfer.add(MpiStream::sending(peer, own, piece_bytes_));
+    }
+    sent += give;
+    received += take;
+  }
+  return progress_->start(slot, slot.transfer, {.group = line.group});
+}
+
 CommRequest MpiCommunicator::message(const CommLine& line, const MpiLane& lane, const MpiStream& stream) {
   const Group& group = group_of(line);
   check(lane.peer >= 0 && lane.peer < group.size && lane.peer != group.place,

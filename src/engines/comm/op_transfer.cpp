@@ -125,6 +125,14 @@ void describe_all_to_all(const CommOpCall& call, std::byte* staging, OpTransfer&
   transfer.writes = ByteRange(span_of(call.out()));
 }
 
+void describe_exchange(const CommOpCall& call, std::byte* staging, OpTransfer& transfer) {
+  transfer.kind = TransferKind::kExchange;
+  transfer.from = {contiguous(transfer, call.in(), staging), static_cast<std::size_t>(call.in().bytes())};
+  transfer.to = span_of(call.out());
+  transfer.reads = ByteRange(transfer.from);
+  transfer.writes = ByteRange(transfer.to);
+}
+
 }  // namespace
 
 StreamId transfer_stream(const Op& op) {
@@ -143,6 +151,7 @@ std::int64_t transfer_staging(const Graph& graph, const Op& op) {
     case OpKind::kAllToAll:
       return 3 * size_of_input();
     case OpKind::kSend:
+    case OpKind::kExchangeRows:
       return size_of_input();
     default:
       return 0;
@@ -157,6 +166,7 @@ bool needs_staging(const CommOpCall& call) {
     case OpKind::kAllGather:
       return !is_contiguous(call.in()) || parts_of(*call.out().tensor, call.op, "axis").outer > 1;
     case OpKind::kSend:
+    case OpKind::kExchangeRows:
       return !is_contiguous(call.in());
     default:
       return false;
@@ -187,6 +197,9 @@ OpTransfer op_transfer(const CommOpCall& call, std::int64_t place, std::byte* st
       return transfer;
     case OpKind::kAllToAll:
       describe_all_to_all(call, staging, transfer);
+      return transfer;
+    case OpKind::kExchangeRows:
+      describe_exchange(call, staging, transfer);
       return transfer;
     case OpKind::kBucketReduceScatter:
       transfer.kind = TransferKind::kReduceScatter;

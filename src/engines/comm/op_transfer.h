@@ -56,8 +56,9 @@ enum class TransferKind : std::uint8_t {
   kAllGather,      // part `from`, whole `to`
   kReduceScatter,  // whole `from`, part `to`
   kAllToAll,
-  kSend,     // `from`
-  kReceive,  // `to`
+  kExchange,  // rows, as many to and from each member as the op's other inputs say
+  kSend,      // `from`
+  kReceive,   // `to`
 };
 
 struct OpTransfer {

@@ -1,9 +1,11 @@
 #include "nadi/comm/op_transfers.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "nadi/base/error.h"
 #include "nadi/comm/plan_groups.h"
+#include "nadi/graph/ops/expert_rows.h"
 #include "nadi/recording/executed_step.h"
 
 namespace nadi::inline engines {
@@ -46,6 +48,9 @@ int OpTransfers::take_staging() {
 
 Bytes OpTransfers::sent_by(const CommOpCall& call) {
   Bytes sent;
+  if (call.op.kind == OpKind::kExchangeRows)
+    return Bytes{size_of(call.in().dtype())} *
+           (call.op.attributes.integer("rows_in_use") * call.in().shape()[1]);
   for (const Operand& input : call.inputs) sent += input.tensor->size();
   return sent;
 }
@@ -91,12 +96,32 @@ CommRequest OpTransfers::request(const CommOpCall& call, const OpTransfer& trans
       return world.reduce_scatter(line, {transfer.from, transfer.dtype}, transfer.to, transfer.reduce_op);
     case TransferKind::kAllToAll:
       return world.all_to_all(line, transfer.from, transfer.to);
+    case TransferKind::kExchange:
+      return exchange(line, call, transfer);
     case TransferKind::kSend:
       return world.send(line, attributes.integer("peer"), attributes.integer("tag"), transfer.from);
     case TransferKind::kReceive:
       return world.receive(line, attributes.integer("peer"), attributes.integer("tag"), transfer.to);
   }
   unreachable();
+}
+
+// The sizes are computed by the time that rows are sent. Rows behind those that come are zeros.
+CommRequest OpTransfers::exchange(const CommLine& line, const CommOpCall& call, const OpTransfer& transfer) {
+  using namespace exchange_rows_input;
+  const std::int64_t row = call.in().bytes() / call.in().shape()[0];
+  const auto bytes_of = [&](std::size_t input, std::vector<std::int64_t>& bytes) {
+    const auto* const rows = reinterpret_cast<const std::int32_t*>(call.inputs[input].data);
+    bytes.resize(static_cast<std::size_t>(call.inputs[input].elements()));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = row * rows[i];
+    return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  };
+  bytes_of(kSent, rows_sent_);
+  const std::int64_t come = bytes_of(kReceived, rows_received_);
+  if (come < std::ssize(transfer.to))
+    options_.mover->clear(transfer.to.subspan(static_cast<std::size_t>(come)));
+  return options_.groups->world().exchange(line, transfer.from, transfer.to,
+                                           {.sent = rows_sent_, .received = rows_received_});
 }
 
 void OpTransfers::finish(std::size_t number) {

@@ -83,6 +83,7 @@ class OpTransfers {
   };
 
   CommRequest request(const CommOpCall& call, const OpTransfer& transfer);
+  CommRequest exchange(const CommLine& line, const CommOpCall& call, const OpTransfer& transfer);
   void finish(std::size_t pending);
   int take_staging();
 
@@ -91,7 +92,8 @@ class OpTransfers {
   std::byte* staging_ = nullptr;
   std::int64_t staging_size_ = 0;  // of one buffer
   std::vector<char> staging_used_;
-  std::vector<Pending> pending_;  // in the order in which they were started
+  std::vector<std::int64_t> rows_sent_, rows_received_;  // of the exchange that is being started, in bytes
+  std::vector<Pending> pending_;                         // in the order in which they were started
   Bytes sent_;
 };
 

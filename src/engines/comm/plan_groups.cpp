@@ -16,7 +16,8 @@ PlanGroups::PlanGroups(Communicator& world, const Plan& plan) : world_(world) {
   for (int kind = 0; kind < kGroupKindCount; ++kind) {
     std::vector<Rank> members = group_members(plan, GroupKind{static_cast<std::uint8_t>(kind)}, world.rank());
     const auto own = std::ranges::find(members, world.rank());
-    if (own == members.end()) continue;
+    if (own == members.end() || (!plan.numbers_experts() && kind >= static_cast<int>(GroupKind::kExpert)))
+      continue;
     OfKind& of = kinds_[kind].emplace();
     of.place = own - members.begin();
     of.group = world.add_group(members);

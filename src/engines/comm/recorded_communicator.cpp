@@ -64,6 +64,12 @@ CommRequest RecordedCommunicator::all_to_all(CommLine line, std::span<const std:
                  [&] { return inner_.all_to_all(line, from, to); });
 }
 
+CommRequest RecordedCommunicator::exchange(CommLine line, std::span<const std::byte> from,
+                                           std::span<std::byte> to, const ExchangeSizes& sizes) {
+  return started({.op = CommOp::kAllToAll, .group = line.group, .size = size_in(from)},
+                 [&] { return inner_.exchange(line, from, to, sizes); });
+}
+
 CommRequest RecordedCommunicator::send(CommLine line, std::int64_t peer, std::int64_t tag,
                                        std::span<const std::byte> bytes) {
   return started({.op = CommOp::kSend, .group = line.group, .peer = peer, .tag = tag, .size = size_in(bytes)},

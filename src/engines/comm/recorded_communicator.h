@@ -28,6 +28,8 @@ class RecordedCommunicator : public Communicator {
                              ReduceOp op) override;
   CommRequest broadcast(CommLine line, std::span<std::byte> bytes, std::int64_t root) override;
   CommRequest all_to_all(CommLine line, std::span<const std::byte> from, std::span<std::byte> to) override;
+  CommRequest exchange(CommLine line, std::span<const std::byte> from, std::span<std::byte> to,
+                       const ExchangeSizes& sizes) override;
   CommRequest send(CommLine line, std::int64_t peer, std::int64_t tag,
                    std::span<const std::byte> bytes) override;
   CommRequest receive(CommLine line, std::int64_t peer, std::int64_t tag,

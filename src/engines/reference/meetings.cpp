@@ -29,7 +29,10 @@ void Meetings::start(Interpreter& rank) {
                                       attributes.integer("tag"), writable_bytes(receiving.all));
     return;
   }
-  for (std::size_t i = 0; i < op.op.inputs.size(); ++i) sent_ += op.input(i).size();
+  if (op.op.kind == OpKind::kExchangeRows)
+    sent_ += cost_of(op.graph, op.op).sent;
+  else
+    for (std::size_t i = 0; i < op.op.inputs.size(); ++i) sent_ += op.input(i).size();
   meeting.own = rank.flat_inputs();
   if (op.op.kind == OpKind::kSend) {
     Meeting& sending = sending_.emplace_back(std::move(meeting));

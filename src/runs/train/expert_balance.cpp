@@ -31,12 +31,13 @@ std::vector<std::pair<const char*, double>> named_figures(const ExpertBalance& b
           {"train/router_z_loss", balance.router_z_loss}};
 }
 
-// Tensor-parallel ranks place the same tokens, each with its part of the experts. Losses are of the tokens that a rank
-// routes: its own, where sequences are split.
+// Ranks that share each expert place the same tokens. Losses are of the tokens that a rank routes: its own, where sequences
+// are split.
 ExpertLoads::ExpertLoads(const ModelConfig& config, const Plan& plan, Rank rank, const Engine& engine)
     : engine_(engine),
-      counts_tokens_(coordinates_of(plan, rank).tp == 0),
-      counts_losses_(counts_tokens_ || plan.sequence_parallel),
+      counts_tokens_(plan.numbers_experts() ? expert_coordinates_of(plan, rank).etp == 0
+                                            : coordinates_of(plan, rank).tp == 0),
+      counts_losses_(coordinates_of(plan, rank).tp == 0 || plan.sequence_parallel),
       experts_(config.experts),
       loads_(names_of_loads(config)) {}
 

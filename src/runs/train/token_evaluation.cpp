@@ -222,14 +222,25 @@ class TokenRun {
   // parameter is not split. Tied embeddings are on the first stage and on the last.
   double own_squares(const std::string& parameter, const GradientPlace& place) const {
     const Tensor* const gradient = place.gradient;
-    if (gradient == nullptr || place_.dp != 0 || place_.cp != 0) return 0;
+    if (gradient == nullptr) return 0;
+    if (plan_.numbers_experts() && is_of_every_expert(gradient->name)) {
+      const ExpertCoordinates at = expert_coordinates_of(plan_, world_.rank());
+      const bool is_split =
+          std::ranges::any_of(gradient->shards, [](const Shard& shard) { return shard.axis > 0; });
+      return at.edp == 0 && (at.etp == 0 || is_split) ? squares_of(place) : 0;
+    }
+    if (place_.dp != 0 || place_.cp != 0) return 0;
     if (place_.tp != 0 && gradient->shards.empty()) return 0;
     const bool has_copy = plan_.pp > 1 && last_stage() && config_.tied_embeddings &&
                           parameter == config_.architecture->word_embeddings();
     if (has_copy) return 0;
+    return squares_of(place);
+  }
+
+  double squares_of(const GradientPlace& place) const {
     double squares = 0;
     std::vector<float> values(static_cast<std::size_t>(place.elements));
-    engine_->read(gradient->name, place.first, std::as_writable_bytes(std::span(values)));
+    engine_->read(place.gradient->name, place.first, std::as_writable_bytes(std::span(values)));
     for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
     return squares;
   }
@@ -246,8 +257,9 @@ class TokenRun {
         continue;
       }
       const std::int64_t experts = variable->shape[0], elements = variable->shape.elements() / experts;
+      const std::int64_t first = experts * expert_coordinates_of(plan_, world_.rank()).ep;
       for (std::int64_t expert = 0; expert < experts; ++expert)
-        places[name_of_expert(parameter, expert)] = {
+        places[name_of_expert(parameter, first + expert)] = {
             .gradient = variable, .first = expert * elements, .elements = elements};
     }
     return places;

@@ -108,7 +108,7 @@ class Trainer {
   bool evaluates() const { return options_.evaluate && data_.validation != nullptr; }
   bool writes() const { return world_.rank() == Rank{0}; }  // files that all ranks share
   // A rank that has the loss.
-  Rank last_stage() const { return rank_at(plan_, {.pp = plan_.pp - 1}); }
+  Rank last_stage() const { return rank_at(plan_, Coordinates{.pp = plan_.pp - 1}); }
   bool has_loss() const { return place_.pp == plan_.pp - 1; }
   bool due(std::int64_t every) const { return every > 0 && state_.step() % every == 0; }
 

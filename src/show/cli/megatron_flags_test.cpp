@@ -69,6 +69,7 @@ std::vector<Effect> model_effects() {
   const std::string bare = "--seq-length 128 --vocab-size 1000 ";
   const std::string no_rope =
       "llama --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --hidden-dropout 0 ";
+  const std::string experts = llama + "--num-experts 8 ";
   const auto layers = [](std::int64_t count) {
     return
         [=](const ResolvedTrain&, const ResolvedTrain& with) { return with.options.config.layers == count; };
@@ -135,6 +136,19 @@ std::vector<Effect> model_effects() {
       {"--qk-layernorm", llama, whole([](const ResolvedTrain& run) {
          return run.options.config.architecture == architecture_named("qwen3");
        })},
+      {"--num-experts 8", llama, model(&ModelConfig::experts, std::int64_t{8})},
+      {"--moe-router-topk 4", experts, model(&ModelConfig::experts_per_token, std::int64_t{4})},
+      {"--moe-ffn-hidden-size 48", experts, model(&ModelConfig::expert_width, std::int64_t{48})},
+      {"--moe-layer-freq ([0]*1+[1]*3)", experts, whole([](const ResolvedTrain& run) {
+         return run.options.config.dense_layers == std::vector<std::int64_t>{0};
+       })},
+      {"--moe-shared-expert-intermediate-size 32 --moe-shared-expert-gate", experts,
+       model(&ModelConfig::shared_expert_width, std::int64_t{32})},
+      {"--moe-shared-expert-gate --moe-shared-expert-intermediate-size 32", experts,
+       whole([](const ResolvedTrain& run) {
+         return run.options.config.architecture == architecture_named("qwen2_moe");
+       })},
+      {"--moe-router-pre-softmax", experts, model(&ModelConfig::normalized_experts, false)},
       {"--untie-embeddings-and-output-weights", gpt, model(&ModelConfig::tied_embeddings, false)},
       {"--vocab-size 500", "gpt --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128",
        model(&ModelConfig::vocabulary, std::int64_t{500})},

@@ -51,6 +51,15 @@ std::vector<PlanFlag> plan_flags() {
        kGenerating},
       {value_flag("--pp", "N", "pipeline stages: they share the layers; training", format("{}", plan.pp)),
        kTrainingOnly},
+      {value_flag(
+           {"--ep", "--expert-model-parallel-size"}, "N",
+           "expert-parallel ranks: they share the experts of a layer, and are ranks of --tp x --cp x --dp; "
+           "training",
+           format("{}", plan.ep)),
+       kTrainingOnly},
+      {value_flag({"--etp", "--expert-tensor-parallel-size"}, "N", "ranks that share each expert; training",
+                  "as many as --tp"),
+       kTrainingOnly},
       {switch_flag("--sequence-parallel",
                    "split norms and the residual stream over the --tp ranks, too; training"),
        kTrainingOnly},
@@ -77,6 +86,8 @@ Plan resolve_plan(const Flags& flags) {
   plan.cp = flags.integer("--cp").value_or(plan.cp);
   plan.dp = flags.integer("--dp").value_or(plan.dp);
   plan.pp = flags.integer("--pp").value_or(plan.pp);
+  plan.ep = flags.integer("--ep").value_or(plan.ep);
+  plan.etp = flags.integer("--etp").value_or(plan.etp);
   plan.sequence_parallel = flags.given("--sequence-parallel");
   if (const auto choice = flags.choice("--zero")) plan.zero_stage = static_cast<std::int64_t>(*choice);
   if (const auto choice = flags.choice("--schedule")) plan.schedule = schedules()[*choice].kind;

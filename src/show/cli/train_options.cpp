@@ -201,6 +201,8 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.recompute = resolve_recomputation(flags);
   options.fused_attention = resolve_fused_attention(flags);
   options.experts = resolve_experts(flags);
+  if (megatron && options.config.experts > 0 && !options.experts.balance)
+    options.experts.balance = BalanceLossKind::kPerLayer;
   options.seq_length = flags.integer("--max-seq-length")
                            .value_or(std::min(longest_sequence(options.config), kDefaultTrainSeqLength));
   const TrainBatches batches = resolve_batches(flags, options.plan.dp, options.seq_length,

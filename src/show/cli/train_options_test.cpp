@@ -59,14 +59,22 @@ TEST(TrainOptionsOf, Experts) {
   EXPECT_EQ(
       resolve_for_tests("mixtral-tiny --moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 0.5 "
                         "--moe-z-loss-coeff 0.25 --moe-expert-capacity-factor 1.5 "
-                        "--moe-pad-expert-input-to-capacity --moe-token-drop-policy position")
+                        "--moe-pad-expert-input-to-capacity --moe-token-drop-policy position "
+                        "--moe-expert-rank-capacity-factor 3 --expert-load zipf:1.5")
           .options.experts,
       (ExpertOptions{.balance = BalanceLossKind::kPerLayer,
                      .balance_coefficient = 0.5,
                      .z_coefficient = 0.25,
                      .capacity_factor = 1.5,
                      .padded = true,
-                     .drop_policy = DropPolicy::kPosition}));
+                     .drop_policy = DropPolicy::kPosition,
+                     .rank_capacity_factor = 3,
+                     .load = {.zipf = 1.5}}));
+  for (const char* wrong : {"zipf:0", "zipf:x", "zipf:1.1x"})
+    EXPECT_THAT(refusal_for_tests(std::string("mixtral-tiny --expert-load ") + wrong),
+                testing::StartsWith("--expert-load takes an exponent between 0 and 10"));
+  // Megatron-LM takes the loss of each layer.
+  EXPECT_EQ(resolve_for_tests("mixtral-tiny --lr 0.001").options.experts.balance, BalanceLossKind::kPerLayer);
   EXPECT_EQ(refusal_for_tests("mixtral-tiny --moe-pad-expert-input-to-capacity"),
             "--moe-pad-expert-input-to-capacity needs --moe-expert-capacity-factor");
   EXPECT_EQ(refusal_for_tests("mixtral-tiny --moe-token-drop-policy probs"),

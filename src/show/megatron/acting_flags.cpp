@@ -69,6 +69,16 @@ std::vector<MegatronFlag> model_rows() {
               "with --disable-bias-linear: biases of queries, keys and values, as Qwen2 has");
   rows.toggle("--qk-layernorm",
               "with --disable-bias-linear: norms of queries and keys per head, as Qwen3 has");
+  own("--num-experts", "N", "experts of a layer", "none");
+  own("--moe-router-topk", "N", "with --num-experts: experts that a token is routed to", "2");
+  own("--moe-ffn-hidden-size", "N", "with --num-experts: width of an expert", "--ffn-hidden-size");
+  own("--moe-layer-freq", "TEXT",
+      "with --num-experts: every N-th layer has them, or a list as ([0]*3+[1]*58)", "1: all layers");
+  own("--moe-shared-expert-intermediate-size", "N",
+      "width of an expert that every token has; with --moe-shared-expert-gate", "there is none");
+  rows.toggle("--moe-shared-expert-gate", "it is multiplied by the sigmoid of a gate");
+  rows.toggle("--moe-router-pre-softmax",
+              "weights of experts are a softmax over all of them, not over the chosen");
   rows.toggle("--untie-embeddings-and-output-weights", "separate weights for the output layer");
   own("--vocab-size", "N", "tokens of the vocabulary", "the tokenizer's, else those of the data");
   own("--make-vocab-size-divisible-by", "N", "round the vocabulary up to a multiple", "1");

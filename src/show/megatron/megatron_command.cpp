@@ -208,9 +208,32 @@ class MegatronWriter {
     words.push_back(format("--ffn-hidden-size {}", config_.ffn_width));
     if (config_.head_width * config_.heads != config_.width)
       words.push_back(format("--kv-channels {}", config_.head_width));
+    if (config_.experts > 0)
+      for (std::string& word : experts()) words.push_back(std::move(word));
     if (config_.kv_heads != config_.heads)
       words.push_back(format("--group-query-attention --num-query-groups {}", config_.kv_heads));
     words.push_back(format("--max-position-embeddings {}", config_.positions));
+    return words;
+  }
+
+  std::vector<std::string> experts() const {
+    std::vector<std::string> words{
+        format("--num-experts {} --moe-router-topk {} --moe-ffn-hidden-size {} --moe-grouped-gemm "
+               "--moe-token-dispatcher-type alltoall",
+               config_.experts, config_.experts_per_token, config_.expert_width)};
+    if (!config_.normalized_experts) words.emplace_back("--moe-router-pre-softmax");
+    if (config_.shared_expert_width > 0)
+      words.push_back(format("--moe-shared-expert-intermediate-size {} --moe-shared-expert-gate",
+                             config_.shared_expert_width));
+    if (has_mixed_layers(config_)) {
+      std::string pattern;
+      for (std::int64_t layer = 0; layer < config_.layers; ++layer)
+        pattern += format("{}{}", layer == 0 ? "" : ",", is_sparse(config_, layer) ? 1 : 0);
+      words.push_back(format("--moe-layer-freq '[{}]'", pattern));
+    }
+    if (config_.balance_loss)
+      words.push_back(format("--moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff {}",
+                             config_.balance_coefficient));
     return words;
   }
 
@@ -252,6 +275,12 @@ class MegatronWriter {
     std::vector<std::string> words{
         format("--tensor-model-parallel-size {} --pipeline-model-parallel-size {}", plan.tp, plan.pp)};
     if (plan.cp > 1) words.push_back(format("--context-parallel-size {}", plan.cp));
+    if (config_.experts > 0)
+      words.push_back(format("--expert-model-parallel-size {} --expert-tensor-parallel-size {}", plan.ep,
+                             plan.expert_tp()));
+    if (config_.experts > 0 && plan.tp > 1 && !plan.sequence_parallel)
+      result_.problems.emplace_back(
+          "Megatron-LM trains experts on tensor-parallel ranks with sequence parallelism only");
     if (plan.sequence_parallel) words.emplace_back("--sequence-parallel");
     if (plan.zero_stage == 1) words.emplace_back("--use-distributed-optimizer");
     if (plan.pp * plan.virtual_stages > 1)

@@ -9,6 +9,7 @@
 #include "nadi/base/units.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/defaults.h"
+#include "nadi/megatron/expert_model.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi::inline show {
@@ -219,7 +220,8 @@ bool is_model_family(std::string_view word) {
 }
 
 bool has_model_flags(const Flags& flags) {
-  return std::ranges::any_of(kModelFlags, [&](std::string_view flag) { return flags.given(flag); });
+  const auto given = [&](std::string_view flag) { return flags.given(flag); };
+  return std::ranges::any_of(kModelFlags, given) || std::ranges::any_of(expert_model_flags(), given);
 }
 
 ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vector<std::string>& notes) {
@@ -244,7 +246,11 @@ ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vec
   config.attention_output_bias = config.ffn_bias =
       !flags.given("--disable-bias-linear") && !(modern && !family.empty() && family != kUsualFamily);
   config.attention_bias = config.ffn_bias || flags.given("--add-qkv-bias");
-  if (modern) choose_by_biases(flags, config);
+  read_expert_model(flags, config);
+  if (!modern && config.experts > 0)
+    throw usage_error(
+        "--num-experts needs --position-embedding-type rope, --normalization RMSNorm and --swiglu");
+  if (modern && config.experts == 0) choose_by_biases(flags, config);
   if (!modern && flags.given("--qk-layernorm"))
     throw usage_error(
         format("--qk-layernorm: {} has no norms of queries and keys", to_string(config.architecture)));
@@ -308,6 +314,7 @@ void apply_model_flags(const Flags& flags, ModelConfig& config) {
   contradicts(flags.given("--qk-layernorm") && !config.architecture->head_norms(), "--qk-layernorm");
   contradicts(flags.given("--untie-embeddings-and-output-weights") && config.tied_embeddings,
               "--untie-embeddings-and-output-weights");
+  check_expert_model(flags, config);
   check_rope_flags(flags, modern);
   if (const auto base = flags.number("--rotary-base"))
     contradicts(*base != config.rotary.theta, "--rotary-base");

@@ -8,6 +8,8 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/printer.h"
 #include "nadi/model/dropout.h"
+#include "nadi/parallel/expert_load.h"
+#include "nadi/parallel/expert_room.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/rank_list.h"
 #include "nadi/report/flag_settings.h"
@@ -48,6 +50,29 @@ std::vector<std::string> parameter_words(const ModelConfig& config, std::int64_t
   words.back() += ",";
   words.push_back(
       format("{} of them active: those that a token meets", with_thousands(active_parameters(config))));
+  return words;
+}
+
+// "all tokens are kept; a rank has room for 4 x the mean of rows"
+std::vector<std::string> expert_words(const ResolvedStep& step) {
+  const ExpertOptions& options = step.request.experts;
+  std::vector<std::string> words;
+  if (options.capacity_factor > 0)
+    words.push_back(format("each takes at most {} x the mean of tokens{};", options.capacity_factor,
+                           options.padded ? ", padded to that" : ""));
+  else
+    words.emplace_back("all tokens are kept;");
+  if (step.plan.ep == 1) {
+    words.emplace_back("every rank has all of them");
+    return words;
+  }
+  constexpr std::int64_t kChoices = 1'000'000;
+  const std::int64_t choices = kChoices * step.config.experts_per_token;
+  const double room = static_cast<double>(rows_room(step.config, step.plan, options, {.choices = choices}));
+  words.push_back(format("{} on a rank,", step.config.experts / step.plan.ep));
+  if (const double busiest = busiest_rank(step.config, step.plan, options.load); busiest != 1)
+    words.push_back(format("the busiest has {:.3g} x the mean of rows;", busiest));
+  words.push_back(format("room for {:.3g} x the mean", room / static_cast<double>(choices)));
   return words;
 }
 
@@ -130,6 +155,7 @@ void print_header(const StepAnswer& answer, const std::vector<FlagSetting>& sett
               << StepLine{"shape", model_shape_words(config)}
               << StepLine{"parameters", parameter_words(config, answer.model_parameters)}
               << StepLine{"step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)}};
+  if (config.experts > 0) console.out << StepLine{"experts", expert_words(step)};
   if (const auto words = flags_that_are(true, settings); !words.empty())
     console.out << StepLine{"given", words};
   if (const auto words = flags_that_are(false, settings); !words.empty())

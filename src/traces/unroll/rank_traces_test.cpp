@@ -242,7 +242,7 @@ TEST_P(RankTraces, RanksOfAStageDifferInWhomTheyTalkToOnly) {
   };
   for (const Rank rank : stages.ranks()) {
     const Trace& own = traces[static_cast<std::size_t>(to_number(rank))];
-    const Rank first = rank_at(stages.plan, {.pp = coordinates_of(stages.plan, rank).pp});
+    const Rank first = rank_at(stages.plan, Coordinates{.pp = coordinates_of(stages.plan, rank).pp});
     const Trace& other = traces[static_cast<std::size_t>(to_number(first))];
     ASSERT_EQ(own.size(), other.size());
     for (std::size_t row = 0; row < own.size(); ++row) {
