@@ -89,13 +89,9 @@ std::string search_words(const PlanView& view) {
       text += " Not every mix of the front was searched for a proof.";
     return text;
   }
-  if (answer.gap <= 0)
-    text += " Proven: by estimate, no plan of the space is better than the best of these.";
-  else
-    text += format(
-        " Proven: by estimate, no plan of the space is better than the best of these by more than "
-        "{:.2g}%.",
-        answer.gap * 100);
+  text += format(" Proven: by estimate, no plan of the space{} is better than the best of these",
+                 view.answer.asked.question.config.experts > 0 ? ", which has no expert parallelism," : "");
+  text += answer.gap <= 0 ? std::string(".") : format(" by more than {:.2g}%.", answer.gap * 100);
   return text;
 }
 
