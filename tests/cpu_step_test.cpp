@@ -222,9 +222,12 @@ TEST_P(CpuStep, EqualsTheReference) {
 }
 
 // The reference rounds nothing, so what differs is the rounding of weights and activations: 2^-9 in bf16,
-// 2^-12 in fp16, some twenty times on the way through two layers.
+// 2^-12 in fp16, some twenty times on the way through two layers. A router that rounds may choose another expert
+// for a token whose scores are nearly the same, which is no small difference.
 TEST_P(CpuStep, RoundsInLowPrecision) {
-  for (const auto& [dtype, tolerance] : {std::pair{DType::kBF16, 0.05}, {DType::kF16, 0.006}}) {
+  const bool routes = tiny_model(GetParam(), 2).experts > 0;
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::kBF16, routes ? 0.2 : 0.05}, {DType::kF16, 0.006}}) {
     SCOPED_TRACE(std::string(to_string(dtype)));
     Job job(tiny_model(GetParam(), 2), request({.dtype = dtype}), 2);
     job.step(1);
@@ -261,20 +264,23 @@ TEST_P(CpuStep, RecordsWhatTheDryTraceSays) {
   }
 }
 
-// An engine that forgets one op: the comparison must see it.
+// An engine that forgets one kernel, the first that begins at an op or behind it: the comparison must see it.
 class ForgetfulEngine : public CpuEngine {
  public:
-  explicit ForgetfulEngine(std::size_t forgotten)
-      : CpuEngine(EngineOptions{.threads = 1}), forgotten_(forgotten) {}
+  explicit ForgetfulEngine(std::size_t from) : CpuEngine(EngineOptions{.threads = 1}), from_(from) {}
 
  protected:
   void run_kernel(const KernelCallSite& call) override {
-    if (call.graph == 0 && call.planned().first_op == forgotten_) return;
+    if (!forgot_ && call.graph == 0 && call.planned().first_op >= from_) {
+      forgot_ = true;
+      return;
+    }
     CpuEngine::run_kernel(call);
   }
 
  private:
-  std::size_t forgotten_;
+  std::size_t from_;
+  bool forgot_ = false;
 };
 
 TEST_P(CpuStep, ComparisonWithTheDryTraceSeesAForgottenOp) {

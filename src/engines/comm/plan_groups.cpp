@@ -18,10 +18,8 @@ PlanGroups::PlanGroups(Communicator& world, const Plan& plan) : world_(world) {
     const auto own = std::ranges::find(members, world.rank());
     if (own == members.end() || (!plan.numbers_experts() && kind >= static_cast<int>(GroupKind::kExpert)))
       continue;
-    OfKind& of = kinds_[kind].emplace();
-    of.place = own - members.begin();
-    of.group = world.add_group(members);
-    of.members = std::move(members);
+    const std::int64_t place = own - members.begin();
+    kinds_[kind] = OfKind{.group = world.add_group(members), .place = place, .members = std::move(members)};
   }
 }
 

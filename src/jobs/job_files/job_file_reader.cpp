@@ -243,8 +243,7 @@ std::vector<std::int64_t> ranks_at(const JsonValue& value) {
     for (std::int64_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
   }
   std::ranges::sort(ranks);
-  const auto [twice, end] = std::ranges::unique(ranks);
-  ranks.erase(twice, end);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 

@@ -303,7 +303,7 @@ std::vector<std::string> SlurmScheduler::failed_nodes(const JobStatus& job,
   add(job);
   for (const JobStatus& run : runs) add(run);
   std::ranges::sort(suspects, natural_less);
-  suspects.erase(std::ranges::unique(suspects).begin(), suspects.end());
+  suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
   std::vector<std::string> failed;
   if (suspects.empty()) return failed;
   for (const SchedulerNode& node : client_.nodes(suspects))

@@ -24,7 +24,12 @@ std::set<OpKind> kinds_of(const std::vector<SampleProgram>& samples) {
   return kinds;
 }
 
-// Every op that computes in fp32 on one rank: neither those of fp16's loss scale nor those of groups.
+bool is_of_experts(OpKind kind) {
+  return kind >= OpKind::kRoute && kind <= OpKind::kPlaceReceived;
+}
+
+// Every op that computes in fp32 on one rank: neither those of fp16's loss scale nor those of groups. Those of experts are
+// measured where a model has them.
 TEST(SamplePrograms, HaveEveryKindOfOpThatOneRankRuns) {
   const std::set<OpKind> kinds = kinds_of(sample_programs(of_gpt2(1)));
   const std::set<OpKind> absent{OpKind::kQuantizeFp8,  OpKind::kUpdateLossScale, OpKind::kCast,
@@ -33,9 +38,19 @@ TEST(SamplePrograms, HaveEveryKindOfOpThatOneRankRuns) {
                                 OpKind::kAllReduceGrad};
   for (int i = 0; i < kOpKindCount; ++i) {
     const auto kind = static_cast<OpKind>(i);
-    if (definition(kind).op_class != OpClass::kCompute || absent.contains(kind)) continue;
+    if (definition(kind).op_class != OpClass::kCompute || absent.contains(kind) || is_of_experts(kind))
+      continue;
     EXPECT_TRUE(kinds.contains(kind)) << to_string(kind);
   }
+}
+
+TEST(SamplePrograms, HaveTheOpsOfExpertsWhereAModelHasThem) {
+  const std::set<OpKind> kinds =
+      kinds_of(sample_programs({.models = {*find_built_in_model("qwen2-moe-tiny")}, .ranks = 1}));
+  for (const OpKind kind :
+       {OpKind::kRoute, OpKind::kRouteGrad, OpKind::kPermuteTokens, OpKind::kGroupedMatmul,
+        OpKind::kGroupedMatmulGrad, OpKind::kSigmoidGate, OpKind::kBalanceLoss})
+    EXPECT_TRUE(kinds.contains(kind)) << to_string(kind);
 }
 
 TEST(SamplePrograms, HaveTheShapesOfAStepOfTheModel) {

@@ -120,7 +120,7 @@ TEST(Analyze, Text) {
       result.out,
       StartsWith("compute-bound: the device computes 60.0% of the time, mainly matrix products (40.0% of the "
                  "time of\n  all ops)\n"
-                 "a step takes 50.0 us: 20000.00 steps/s\n"
+                 "a step takes 50.0 us: 20,000 steps/s\n"
                  "largest losses: transfer 20.0%, waiting for a late rank 20.0%\n"
                  "of 100 us on 2 ranks: compute 60.0%, transfer 20.0%, waiting for a late rank 20.0%, idle "
                  "0.0%\n"

@@ -13,8 +13,8 @@ namespace nadi::inline show {
 namespace {
 
 // Values that are paths, by the names that help gives them; "..." behind a name means several of them.
-constexpr std::array<std::string_view, 10> kFiles{"CLUSTER", "FILE",  "FILE.html", "PATH",    "PREFIX",
-                                                  "OUT",     "MODEL", "TRACE",     "PROGRAM", "STUDY"};
+constexpr std::array<std::string_view, 11> kFiles{
+    "CLUSTER", "FILE", "FILE.html", "PATH", "PREFIX", "LOAD", "OUT", "MODEL", "TRACE", "PROGRAM", "STUDY"};
 constexpr std::array<std::string_view, 2> kFolders{"FOLDER", "JOB"};
 
 constexpr std::size_t kLongestAbout = 70;

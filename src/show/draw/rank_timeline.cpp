@@ -337,7 +337,7 @@ void RankTimeline::link_dependencies(TimelineSummary& all) {
     }
     // Those that ended last held the event up.
     std::ranges::sort(parents, std::greater<>());
-    parents.erase(std::ranges::unique(parents).begin(), parents.end());
+    parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
     if (parents.size() > kMostParents) parents.resize(kMostParents);
     for (const auto& [ended, parent] : parents) {
       view_.link(*event_of(parent), *event_of(row), TimelineLinkKind::kDependency);

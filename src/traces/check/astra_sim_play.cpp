@@ -134,8 +134,7 @@ class TraceReading {
       for (const TraceNodeId id : ids)
         if (const auto parent = index_.row_of(id)) found_.push_back(node_of_row_[*parent]);
     std::ranges::sort(found_);
-    const auto repeated = std::ranges::unique(found_);
-    found_.erase(repeated.begin(), repeated.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     for (const std::uint32_t parent : found_) visit(parent);
   }
 

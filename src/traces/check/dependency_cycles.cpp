@@ -174,7 +174,7 @@ std::vector<DependencyCycle> find_cycles(const Trace& trace, const TraceIndex& i
       std::vector<std::uint32_t> circle = search.through(knot[i], knot);
       if (best.empty() || circle.size() < best.size()) best = std::move(circle);
     }
-    std::ranges::rotate(best, std::ranges::min_element(best));
+    std::rotate(best.begin(), std::ranges::min_element(best), best.end());
     cycles.push_back({.rows = std::move(best), .knot = knot.size()});
   }
   return cycles;

@@ -107,8 +107,7 @@ std::vector<TraceNodeId> waited_for(const Trace& trace, Nanoseconds start,
       ids.insert(ids.end(), list.begin(), list.end());
   }
   std::ranges::sort(ids);
-  const auto repeated = std::ranges::unique(ids);
-  ids.erase(repeated.begin(), repeated.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::erase_if(ids, [&](TraceNodeId id) { return std::ranges::binary_search(data_deps, id); });
   return ids;
 }
