@@ -43,6 +43,7 @@ set(NADI_INTERNAL_HEADERS
   download/npm_package.h
   download/run_program.h
   download/url_download.h
+  draw/answer_page.h
   draw/collapse.h
   draw/dot_writer.h
   draw/draw_report.h

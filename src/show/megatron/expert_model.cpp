@@ -89,16 +89,38 @@ class PatternReader {
   std::size_t at_ = 0;
 };
 
+const BlockPart& part_with_experts(const Architecture& architecture) {
+  return *std::ranges::find_if(architecture->block.parts,
+                               [](const BlockPart& part) { return part.experts.has_value(); });
+}
+
+bool has_dense_layers(const Architecture& architecture) {
+  return !part_with_experts(architecture).output.empty();
+}
+
+// Whether a model of this architecture may be so.
+bool can_be(const Architecture& architecture, const ModelConfig& config, bool head_norms) {
+  if (!architecture->experts() || architecture->head_norms() != head_norms) return false;
+  if (!architecture->can_have_biases(config.attention_bias, config.attention_output_bias, config.ffn_bias))
+    return false;
+  if (config.shared_expert_width > 0 && part_with_experts(architecture).experts->shared.up.empty())
+    return false;
+  if (has_mixed_layers(config) && !has_dense_layers(architecture)) return false;
+  return std::ranges::none_of(architecture->fixed, [&](const auto& entry) {
+    return entry.first == "normalized_experts" && entry.second != config.normalized_experts;
+  });
+}
+
+// The first of those that the model may be of.
 Architecture architecture_with(const Flags& flags, const ModelConfig& config) {
-  if (flags.given("--qk-layernorm")) {
-    if (config.shared_expert_width > 0 || config.attention_bias)
-      throw usage_error(
-          "no architecture of Nadi has experts with --qk-layernorm and biases or a shared expert");
-    return architecture_named("qwen3_moe");
-  }
-  const bool mixtral = config.shared_expert_width == 0 && !config.attention_bias &&
-                       config.normalized_experts && !has_mixed_layers(config);
-  return architecture_named(mixtral ? "mixtral" : "qwen2_moe");
+  for (const Architecture& architecture : architectures())
+    if (can_be(architecture, config, flags.given("--qk-layernorm"))) return architecture;
+  throw usage_error(
+      format("no architecture of Nadi has experts with {}{}{}{}",
+             flags.given("--qk-layernorm") ? "norms of queries and keys" : "no norms of queries and keys",
+             config.attention_bias ? ", biases of attention" : "",
+             config.shared_expert_width > 0 ? ", a shared expert" : "",
+             has_mixed_layers(config) ? ", layers without experts" : ""));
 }
 
 }  // namespace
@@ -146,7 +168,7 @@ void read_expert_model(const Flags& flags, ModelConfig& config) {
       if (!pattern[static_cast<std::size_t>(layer)]) config.dense_layers.push_back(layer);
   }
   config.architecture = architecture_with(flags, config);
-  if (config.architecture == architecture_named("mixtral")) config.ffn_width = config.expert_width;
+  if (!has_dense_layers(config.architecture)) config.ffn_width = config.expert_width;
 }
 
 void check_expert_model(const Flags& flags, const ModelConfig& config) {
