@@ -291,6 +291,10 @@ class TokenRun {
 
 TokenEvaluation evaluate_tokens(const TokenEvaluationRequest& request, Communicator& world) {
   check(!request.sequences.empty(), "there are sequences");
+  if (request.config.experts > 0 && request.config.balance_loss && request.plan.pp > 1)
+    throw usage_error(
+        "the loss of routers is of the tokens of all layers, which stages of a pipeline do not have together",
+        "--tp shares the model over ranks, too");
   return TokenRun(request, world).run();
 }
 

@@ -67,6 +67,7 @@ struct TokenEvaluation {
 
 // Collective: all ranks of the plan call it with the same request, and get the same numbers. Error (usage)
 // when a sequence or the plan does not fit the model, or for gradients of fp16, which are scaled.
+// Error (usage) for stages of a pipeline where the model adds a loss of routers, which is of all layers.
 TokenEvaluation evaluate_tokens(const TokenEvaluationRequest& request, Communicator& world);
 
 }  // namespace nadi::inline runs

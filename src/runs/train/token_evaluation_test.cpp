@@ -150,6 +150,14 @@ TEST(TokenEvaluation, AnEncoderIsAskedForEveryToken) {
   EXPECT_EQ(evaluate({{1, 2, 3}}, "bert").loss, evaluate({{1, 2, 3}}, "bert").loss);
 }
 
+TEST(TokenEvaluation, LossesOfRoutersWantAllLayers) {
+  SingleProcess world;
+  TokenEvaluationRequest request{
+      .config = tiny_model(architecture_named("mixtral"), 2), .sequences = {{1, 2}}, .plan = {.pp = 2}};
+  request.config.balance_loss = true;
+  EXPECT_THROW(evaluate_tokens(request, world), Error);
+}
+
 TEST(TokenEvaluation, GradientsOfFp16AreRefused) {
   SingleProcess world;
   TokenEvaluationRequest request{.config = tiny_model(architecture_named("llama"), 1),
